@@ -3,7 +3,7 @@ import { createConnection } from 'mysql2/promise'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
+import { chosenProduct, startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeThings } from './scratch.ts'
 import { namesIn, prepareThings } from './things.ts'
@@ -28,7 +28,9 @@ const unusual = [
   '--group-concat-max-len=1024',
   '--div-precision-increment=1',
   '--auto-increment-increment=7',
-  '--innodb-force-primary-key=ON',
+  // The first is of MariaDB, the second of MySQL.
+  '--loose-innodb-force-primary-key=ON',
+  '--loose-sql-require-primary-key=ON',
   '--lower-case-table-names=1',
 ]
 
@@ -43,7 +45,7 @@ test.before(async () => {
   await administer('create database app')
   await administer('create database migrated')
   await administer(
-    'set global tx_read_only = 1, global sql_auto_is_null = 1, global sql_safe_updates = 1, global sql_select_limit = 1, global foreign_key_checks = 0, global unique_checks = 0',
+    `set global ${chosenProduct() === 'mariadb' ? 'tx_read_only' : 'transaction_read_only'} = 1, global sql_auto_is_null = 1, global sql_safe_updates = 1, global sql_select_limit = 1, global foreign_key_checks = 0, global unique_checks = 0`,
   )
 })
 test.after.always(() => server?.stop())
@@ -84,7 +86,8 @@ test.serial('a server with unusual settings is migrated, and an idle connection 
 })
 
 test.serial('settings that no session can change are reported, each with a value that is suitable', async (t) => {
-  const report = (): Promise<readonly string[]> => opened(unsuitableSettings)
+  const report = async (): Promise<readonly string[]> =>
+    (await opened(unsuitableSettings)).filter((sentence) => !sentence.includes('8.0.17'))
   await administer('set global innodb_flush_log_at_trx_commit = 1')
   t.deepEqual(await report(), [])
   await administer(

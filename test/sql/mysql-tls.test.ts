@@ -11,7 +11,7 @@ import { databaseTrouble } from '../../composition/service/foundation.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
+import { chosenProduct, startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { borrowMysqlDatabase } from '../support/databases.ts'
 import { makeServerCertificate } from '../support/server-certificate.ts'
@@ -20,12 +20,14 @@ import { ourMigrations } from '../support/schema.ts'
 const test = needing('mariadb')
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-tls-'))
+// MySQL 8.0.15 with OpenSSL 1.0 agrees on no cipher with a key of a curve.
+const keyKind = chosenProduct() === 'mysql-8' ? 'rsa' : 'ec'
 const fileOf = (name: string): string => join(folder, name)
 let server: DatabaseServer
 
 /** Gives the server a certificate, and writes its authority to `NAME.ca`. */
 const present = async (name: string, altNames?: string): Promise<void> => {
-  const { certificatePem, keyPem } = await makeServerCertificate(name, altNames)
+  const { certificatePem, keyPem } = await makeServerCertificate(name, altNames, keyKind)
   await writeFile(fileOf('server.crt'), certificatePem)
   await writeFile(fileOf('server.key'), keyPem)
   await writeFile(fileOf(`${name}.ca`), certificatePem)
@@ -48,6 +50,10 @@ test.after.always(async () => {
   await server?.stop()
   await rm(folder, { recursive: true, force: true })
 })
+
+/** Makes the server read its certificate again. MySQL before 8.0.16 has no statement for it. */
+const readCertificate = (): Promise<void> =>
+  chosenProduct() === 'mariadb' ? administer('flush ssl') : server.restart()
 
 const urlOf = (query: string, port = server.port): string => `mysql://root@localhost:${port}/app${query}`
 const trusted = (name: string): string => `?tls=required&ca=${encodeURIComponent(fileOf(`${name}.ca`))}`
@@ -127,11 +133,11 @@ test.serial('a server that falls silent in the handshake is given up in time', a
 
 test.serial('a certificate that is renewed is used, and one for another host is refused', async (t) => {
   await present('mysql-tls-next')
-  await administer('flush ssl')
+  await readCertificate()
   t.regex(await ask(urlOf(trusted('mysql-tls-next'))), /^TLSv1/)
   t.regex(await refusal(t, urlOf(trusted('mysql-tls'))), /self-signed certificate/)
   await present('mysql-tls-other', 'DNS:db.example')
-  await administer('flush ssl')
+  await readCertificate()
   t.regex(await refusal(t, urlOf(trusted('mysql-tls-other'))), /db\.example/)
 })
 
