@@ -86,8 +86,7 @@ test.serial('a server with unusual settings is migrated, and an idle connection 
 })
 
 test.serial('settings that no session can change are reported, each with a value that is suitable', async (t) => {
-  const report = async (): Promise<readonly string[]> =>
-    (await opened(unsuitableSettings)).filter((sentence) => !sentence.includes('8.0.17'))
+  const report = (): Promise<readonly string[]> => opened(unsuitableSettings)
   await administer('set global innodb_flush_log_at_trx_commit = 1')
   t.deepEqual(await report(), [])
   await administer(

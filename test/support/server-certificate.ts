@@ -19,32 +19,30 @@ const taken = new Map<string, number>()
 export const makeServerCertificate = async (
   commonName: string,
   names = 'IP:127.0.0.1,DNS:localhost',
-  key: 'ec' | 'rsa' = 'ec',
 ): Promise<ServerCertificate> => {
   const number = (taken.get(commonName) ?? 0) + 1
   taken.set(commonName, number)
-  const folder = await cached(
-    `server-certificate-${commonName}-${key === 'ec' ? '' : `${key}-`}${number}`,
-    async (into) => {
-      await mustRun('openssl', [
-        'req',
-        '-x509',
-        '-newkey',
-        ...(key === 'ec' ? ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'] : ['rsa:2048']),
-        '-nodes',
-        '-keyout',
-        join(into, 'server.key'),
-        '-out',
-        join(into, 'server.crt'),
-        '-days',
-        '3650',
-        '-subj',
-        `/CN=${commonName}`,
-        '-addext',
-        `subjectAltName=${names}`,
-      ])
-    },
-  )
+  const folder = await cached(`server-certificate-${commonName}-${number}`, async (into) => {
+    await mustRun('openssl', [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-keyout',
+      join(into, 'server.key'),
+      '-out',
+      join(into, 'server.crt'),
+      '-days',
+      '3650',
+      '-subj',
+      `/CN=${commonName}`,
+      '-addext',
+      `subjectAltName=${names}`,
+    ])
+  })
   return {
     certificatePem: readFileSync(join(folder, 'server.crt'), 'utf8'),
     keyPem: readFileSync(join(folder, 'server.key'), 'utf8'),

