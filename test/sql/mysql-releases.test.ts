@@ -19,7 +19,7 @@ import { needing } from '../support/components/needing.ts'
 import { ourMigrations } from '../support/schema.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 import { adminPassword, startService } from '../support/service.ts'
-import { cleanEnvironment, startServiceProcess } from '../support/service-process.ts'
+import { startServiceProcess } from '../support/service-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -1,8 +1,10 @@
 // process: waiting - uses components
 import { createConnection } from 'mysql2/promise'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
+import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
+import { schemaParameters } from '../../adapters/sql/engine/migration-run.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
-import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import type { SchemaSession, SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { chosenProduct, startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeThings } from './scratch.ts'
@@ -97,4 +99,25 @@ test.serial('settings that no session can change are reported, each with a value
   t.regex(found[0]!, /read-only/)
   t.regex(found[1]!, /max_allowed_packet is 1048576/)
   t.regex(found[2]!, /innodb_flush_log_at_trx_commit is not 1/)
+})
+
+test.serial('tables of MySQL before 8.0.17 are reported, and later tables compare text as they do', async (t) => {
+  await administer('create database older')
+  await administer('create table older.accounts (id integer primary key) collate utf8mb4_bin')
+  await opened(async (database) => {
+    t.true((await unsuitableSettings(database)).some((sentence) => sentence.includes('8.0.17')))
+    const session = await database.openSchemaSession()
+    t.deepEqual(await schemaParameters(session, 'mysql'), { collation: 'utf8mb4_bin' })
+    await session.close()
+  }, 'older')
+})
+
+test('a server that cannot compare text with the spaces at its end gets no schema', async (t) => {
+  const session = {
+    execute: async (sql: string) => (sql.includes('information_schema.collations') ? [{ name: 'utf8mb4_bin' }] : []),
+  } as unknown as SchemaSession
+  await t.throwsAsync(schemaParameters(session, 'mysql'), {
+    instanceOf: MigrationRefused,
+    message: /Use MySQL 8\.0\.17/,
+  })
 })

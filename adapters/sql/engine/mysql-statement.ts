@@ -24,7 +24,7 @@ export const isTimedOut = (error: unknown): boolean =>
 
 /**
  * MySQL ran nothing: while it opened the tables that the statement names, or those that refer to them, one was no longer
- * that of the prepared statement. So it is with each table that its cache of tables has no room for.
+ * the one of the prepared statement. That happens to tables for which its cache has no room.
  */
 const mustPrepareAgain = (error: unknown): boolean => (error as { readonly errno?: unknown } | null)?.errno === 1615
 
