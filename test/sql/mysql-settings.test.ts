@@ -46,6 +46,8 @@ test.before(async () => {
   server = await startDatabaseServer(undefined, { more: unusual })
   await administer('create database app')
   await administer('create database migrated')
+  await administer('create database older')
+  await administer('create table older.accounts (id integer primary key) collate utf8mb4_bin')
   await administer(
     `set global ${chosenProduct() === 'mariadb' ? 'tx_read_only' : 'transaction_read_only'} = 1, global sql_auto_is_null = 1, global sql_safe_updates = 1, global sql_select_limit = 1, global foreign_key_checks = 0, global unique_checks = 0`,
   )
@@ -102,8 +104,6 @@ test.serial('settings that no session can change are reported, each with a value
 })
 
 test.serial('tables of MySQL before 8.0.17 are reported, and later tables compare text as they do', async (t) => {
-  await administer('create database older')
-  await administer('create table older.accounts (id integer primary key) collate utf8mb4_bin')
   await opened(async (database) => {
     t.true((await unsuitableSettings(database)).some((sentence) => sentence.includes('8.0.17')))
     const session = await database.openSchemaSession()

@@ -89,6 +89,18 @@ test.serial('statements, transactions and migrations go over TLS to a server tha
   await session.close()
 })
 
+test.serial('an account with a password is let in over TLS, and refused with another password', async (t) => {
+  await administer("create user keeper identified by 'deep water: 7'")
+  await administer('grant all on app.* to keeper')
+  const urlWith = (password: string): string =>
+    Object.assign(new URL(urlOf(trusted('mysql-tls'))), { username: 'keeper', password }).href
+  t.regex(await ask(urlWith('deep water: 7')), /^TLSv1/)
+  await t.throwsAsync(ask(urlWith('deep water: 8')), {
+    instanceOf: Unavailable,
+    message: /does not accept the account/,
+  })
+})
+
 test.serial('without TLS such a server refuses', async (t) => {
   const error = await t.throwsAsync(ask(urlOf('')))
   t.regex(databaseTrouble({ databaseUrl: secret(urlOf('')) }, error), /insecure transport|Access denied/)
