@@ -89,7 +89,7 @@ test.serial('statements, transactions and migrations go over TLS to a server tha
   await session.close()
 })
 
-test.serial('an account with a password is let in over TLS, and refused with another password', async (t) => {
+test.serial('an account signs in with its password over TLS, and is refused with another one', async (t) => {
   await administer("create user keeper identified by 'deep water: 7'")
   await administer('grant all on app.* to keeper')
   const urlWith = (password: string): string =>
