@@ -1,5 +1,5 @@
 import type { NameResolver } from '../adapters/outbound/name-resolver.ts'
-import type { LogScope } from '../adapters/logging/log-scope.ts'
+import type { LogScope } from '../adapters/logging/bunyan-log.ts'
 import type { ReadingBudgets } from '../adapters/outbound/reading-budgets.ts'
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
 import type { HeldObjects, ObjectRows } from '../adapters/sql/kit/object-rows.ts'

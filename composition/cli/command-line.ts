@@ -31,7 +31,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
 /** The modules that read settings and open the store are loaded by the commands that use them. */
 const partContext = (context: CommandContext): PartContext => ({
   ...context,
-  settings: async (options) => (await (await import('./loaded-config.ts')).configOf(context, options)).settings,
+  settings: async (options) => (await (await import('./config.ts')).configOf(context, options)).settings,
   onStore: async (options, work) => (await import('./on-store.ts')).onStore(context, options, work),
 })
 
@@ -45,7 +45,7 @@ const partCommands = async (words: readonly string[], context: CommandContext): 
   const config = words[words.indexOf('--config') + 1]
   if (isKnown || (plugins === '' && file === '' && !words.includes('--config'))) return own
   try {
-    const { configOf } = await import('./loaded-config.ts')
+    const { configOf } = await import('./config.ts')
     const loaded = await configOf(context, words.includes('--config') && config !== undefined ? { config } : {})
     const outside = loaded.parts.slice(loaded.ownParts)
     return [...own, ...outside.flatMap(({ commands }) => (commands === undefined ? [] : [commands]))]

@@ -8,7 +8,7 @@ import { beatMilliseconds, makeSqlInstanceRegister } from '../../adapters/sql/ke
 import { makeDatabaseSize } from '../../adapters/sql/engine/database.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
-import { disksOf } from '../../adapters/system/temporary-folder.ts'
+import { disksOf } from '../../adapters/system/files.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { definedFields } from '../../core/kernel/json.ts'

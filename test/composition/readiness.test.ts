@@ -7,7 +7,7 @@ import { daysLeft, expiryTold, nearsExpiry, watchExpiry } from '../../adapters/s
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { watchChanges } from '../../adapters/sql/engine/refused-changes.ts'
 import { toThrown } from '../../adapters/sql/kit/driver-errors.ts'
-import { whyUnwritable } from '../../adapters/system/temporary-folder.ts'
+import { whyUnwritable } from '../../adapters/system/files.ts'
 import { readinessChecks, makeCertificateInUse } from '../../composition/service/readiness.ts'
 import { tooFewFiles } from '../../composition/http/connections.ts'
 import { makeMetrics } from '../../composition/http/metrics.ts'

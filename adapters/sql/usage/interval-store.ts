@@ -5,7 +5,7 @@ import { aliased, computed, instant, int, nullable, pick, present } from '../kit
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertAllInto, values } from '../kit/values.ts'
 import { usageChanges, usageClusters, usageConflicts, usageIntervals, usageObjects } from '../tables/usage.ts'
-import { tupleList } from './tuple-list.ts'
+import { tupleList } from '../kit/key-lists.ts'
 
 /** UsageIntervalStore over the table usage_intervals. */
 export const makeSqlUsageIntervalStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageIntervalStore) => {

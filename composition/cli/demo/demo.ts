@@ -25,7 +25,7 @@ import { startRunning } from '../../service/running-service.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { makeProgress, printJson } from '../command-context.ts'
 import { readNamed } from '../backup/create.ts'
-import { configOf } from '../loaded-config.ts'
+import { configOf } from '../config.ts'
 
 const organization = (
   [name, fullName]: readonly [string, string],

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { threadEnvironment } from '../../../adapters/system/thread-environment.ts'
+import { threadEnvironment } from '../../../adapters/system/processes.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import type { GatherMonth, MonthReport } from '../../../core/usage/months/ports.ts'
 import type { Asked, GatheredFacts, Said } from './closing-program.ts'

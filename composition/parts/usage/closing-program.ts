@@ -1,5 +1,5 @@
 import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
-import { lowerProcessPriority } from '../../../adapters/security/thread-priority.ts'
+import { lowerProcessPriority } from '../../../adapters/system/processes.ts'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import { makeSqlUnitOfWork, unaudited } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlUsageClusterStore } from '../../../adapters/sql/usage/cluster-store.ts'

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
-import { threadEnvironment } from '../../../adapters/system/thread-environment.ts'
+import { threadEnvironment } from '../../../adapters/system/processes.ts'
 import type { Gathered, MonthWork } from '../../../core/usage/months/month-work.ts'
 import type { ClosingPlace, Stoppable } from './closing-thread.ts'
 import type { Ended } from './closing-work.ts'
