@@ -136,6 +136,7 @@ const unavailableNumbers = new Set([
   1041,
   1037,
   1135, // disk or memory full, no thread
+  1615, // no room for the tables of the statement
 ])
 
 /**
