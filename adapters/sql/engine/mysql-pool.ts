@@ -3,7 +3,7 @@ import { isConnectionLost } from '../kit/driver-errors.ts'
 import { makeAbandonedStatements, type KnownServer } from './mysql-abandoned.ts'
 import { makeSilence, type Silence } from './mysql-liveness.ts'
 import { isTimedOut, timedOut } from './mysql-statement.ts'
-import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
+import { makeWaitQueue, type QueueLoad, type WaitingAccount, type WaitQueue } from './wait-queue.ts'
 
 /** The address of the server and the user to connect with. */
 export interface MysqlPlace extends Pick<
@@ -31,6 +31,8 @@ export interface MysqlOptions {
   readonly statementTimeoutMilliseconds?: number
   /** How long a connection that is not in use is kept. */
   readonly idleTimeoutMilliseconds?: number
+  /** Accounts that wait for a connection get one in turn. */
+  readonly account?: WaitingAccount
 }
 
 interface Limits {
@@ -102,6 +104,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     connectionLimit,
     options.acquireTimeoutMilliseconds ?? 2000,
     'The database is busy: no connection came free in time. Try again.',
+    options.account,
   )
   const ready = new WeakMap<object, KnownServer>()
   const open = new Set<PoolConnection>()

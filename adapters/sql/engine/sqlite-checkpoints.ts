@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import { threadEnvironment } from '../../system/thread-environment.ts'
@@ -85,6 +86,8 @@ export const makeCheckpoints = (
       return { written: 0, copied: 0 }
     }
   }
+  // A copy belongs to no request.
+  const apart = AsyncLocalStorage.snapshot()
   let thread: Promise<Piscina> | undefined
   let [commits, notBefore] = [0, 0]
   let [isCopying, isClosed] = [false, false]
@@ -123,7 +126,7 @@ export const makeCheckpoints = (
     committed: () => {
       commits += 1
       if (commits % commitsBetween !== 0 || isCopying || isClosed || performance.now() < notBefore) return
-      if (look().written >= pages) void start()
+      if (look().written >= pages) void apart(start)
     },
     close: async () => {
       isClosed = true

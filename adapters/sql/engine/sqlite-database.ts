@@ -13,7 +13,7 @@ import { makeCheckpoints, noCheckpoints, type CheckpointOptions, type Checkpoint
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 import type { SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './unit-of-work.ts'
-import { makeWaitQueue, stillMilliseconds, takePlace, type WaitQueue } from './wait-queue.ts'
+import { makeWaitQueue, stillMilliseconds, takePlace, type WaitingAccount, type WaitQueue } from './wait-queue.ts'
 
 export interface SqliteOptions {
   /**
@@ -22,6 +22,8 @@ export interface SqliteOptions {
    */
   readonly writerWaitMilliseconds?: number
   readonly checkpoints?: CheckpointOptions
+  /** Accounts that wait for a change get their turns one after the other. */
+  readonly account?: WaitingAccount
 }
 
 interface Parts {
@@ -45,7 +47,8 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
   const writer = openSqliteConnection(source, 'read-write')
   const writerWaitMilliseconds = options.writerWaitMilliseconds ?? 30_000
   const composer = makeComposer('sqlite')
-  const turn = makeWaitQueue(1, writerWaitMilliseconds, 'The database is busy with other changes. Try again.')
+  const busy = 'The database is busy with other changes. Try again.'
+  const turn = makeWaitQueue(1, writerWaitMilliseconds, busy, options.account)
   const reader = inMemory ? writer : openSqliteConnection(source, 'read-only')
   const file = inMemory ? undefined : openedFile(source)
   const database = makeSqliteDatabase({
