@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { Unavailable } from '../../../core/kernel/failure.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { encodeForSqlite, composeNow, makeComposer, makePrepare } from './prepare.ts'
 import { clockRow, databaseNow } from '../kit/fragments.ts'
 import type { Row } from '../kit/columns.ts'
@@ -48,7 +49,7 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
   const writerWaitMilliseconds = options.writerWaitMilliseconds ?? 30_000
   const composer = makeComposer('sqlite')
   const busy = 'The database is busy with other changes. Try again.'
-  const turn = makeWaitQueue(1, writerWaitMilliseconds, busy, options.account)
+  const turn = makeWaitQueue(1, writerWaitMilliseconds, busy, definedFields({ account: options.account }))
   const reader = inMemory ? writer : openSqliteConnection(source, 'read-only')
   const file = inMemory ? undefined : openedFile(source)
   const database = makeSqliteDatabase({

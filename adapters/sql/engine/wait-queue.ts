@@ -18,12 +18,23 @@ export interface QueueLoad {
  * requests.
  */
 export interface WaitQueue {
-  /** Takes a place if one is free. */
+  /** Takes a place if one is free; for no account. */
   tryTake(): boolean
-  /** Calls back when a place is granted, or with `Unavailable` if none became free in time. */
-  take(done: (error: Unavailable | undefined) => void): void
-  release(): void
+  /**
+   * Calls back when a place is granted, with the account that has it, or with `Unavailable` if none became free in
+   * time.
+   */
+  take(done: (error: Unavailable | undefined, account: AccountKey) => void): void
+  /** @param account the one that `take` passed. */
+  release(account?: AccountKey): void
   load(): QueueLoad
+}
+
+export interface WaitOptions {
+  /** Returns the account for which the caller works; undefined for the service itself. */
+  readonly account?: WaitingAccount
+  /** The places that one account may have; by default all. The service itself may have all. */
+  readonly perAccount?: number
 }
 
 /** Returns the account for which the caller works; undefined for the service itself. */
@@ -48,51 +59,45 @@ export const stillMilliseconds = 100
 /**
  * The holders of the places stand still with this process. So a wait is longer by the time in which the process stood
  * still.
- * Accounts take turns as in `FairTurns` with calls of equal length, which would cost as much as the statement if some
- * hundred wait. A caller that finds a free place is not asked for its account.
+ *
+ * Accounts take turns as in `FairTurns` with calls of equal length, which would cost as much as a statement where some
+ * hundred wait.
  * @param message the message of the `Unavailable` that a caller gets after a timeout.
  */
 export const makeWaitQueue = (
   places: number,
   waitMilliseconds: number,
   message: string,
-  accountOf: WaitingAccount = () => undefined,
+  { account: accountOf = () => undefined, perAccount = places }: WaitOptions = {},
 ): WaitQueue => {
   let free = places
-  // The account that is first gets the next place. Maps keep the order and remove a cancelled waiter without a search.
-  const accounts = new Map<AccountKey, Map<number, Waiter>>()
-  let [nextTicket, waiting] = [0, 0]
+  const held = makeHeld(perAccount < places ? perAccount : undefined)
+  const waiters = makeWaiters()
+  let nextTicket = 0
   let [waits, waitSeconds] = [0, 0]
-  const tryTake = (): boolean => {
-    if (free === 0) return false
+  const tryTakeFor = (account: AccountKey): boolean => {
+    if (free === 0 || held.isFull(account)) return false
     free--
+    held.add(account)
     waits++
     return true
   }
-  const leave = (account: AccountKey, ticket: number): void => {
-    const own = accounts.get(account)
-    if (own?.delete(ticket) !== true) return
-    waiting--
-    if (own.size === 0) accounts.delete(account)
-  }
-  const removeNext = (): Waiter | undefined => {
-    for (const [account, own] of accounts) {
-      // Behind the others that wait.
-      accounts.delete(account)
-      accounts.set(account, own)
-      for (const [ticket, waiter] of own) {
-        leave(account, ticket)
-        return waiter
-      }
+  const grant = (): void => {
+    for (;;) {
+      const next = free === 0 ? undefined : waiters.removeNext(held.isFull)
+      if (next === undefined) return
+      free--
+      held.add(next.account)
+      clearTimeout(next.waiter.timer)
+      next.waiter.done(undefined)
     }
-    return undefined
   }
   return {
-    tryTake,
+    tryTake: () => tryTakeFor(undefined),
     take: (done) => {
-      if (tryTake()) return done(undefined)
-      const ticket = nextTicket++
       const account = everyone.getStore() === true ? undefined : accountOf()
+      if (tryTakeFor(account)) return done(undefined, account)
+      const ticket = nextTicket++
       const start = (milliseconds: number): NodeJS.Timeout => {
         const due = performance.now() + milliseconds
         return setTimeout(() => end(performance.now() - due), milliseconds)
@@ -103,25 +108,77 @@ export const makeWaitQueue = (
         endWait()
         waits++
         waitSeconds += (performance.now() - since) / 1000
-        done(error)
+        done(error, account)
       }
       const waiter: Waiter = { done: granted, timer: start(waitMilliseconds) }
       const end = (late: number): void => {
         if (late > stillMilliseconds) return void (waiter.timer = start(Math.min(late, waitMilliseconds)))
-        leave(account, ticket)
+        waiters.remove(account, ticket)
         granted(new Unavailable(message))
       }
+      waiters.add(account, ticket, waiter)
+    },
+    release: (account) => {
+      free++
+      held.remove(account)
+      grant()
+    },
+    load: () => ({ used: places - free, free, waiting: waiters.count(), waits, waitSeconds }),
+  }
+}
+
+/** The places of each account. Without a limit they are not counted. */
+const makeHeld = (limit: number | undefined) => {
+  const places = new Map<AccountKey, number>()
+  const isCounted = (account: AccountKey): boolean => limit !== undefined && account !== undefined
+  return {
+    isFull: (account: AccountKey): boolean =>
+      limit !== undefined && account !== undefined && (places.get(account) ?? 0) >= limit,
+    add: (account: AccountKey): void => {
+      if (isCounted(account)) places.set(account, (places.get(account) ?? 0) + 1)
+    },
+    remove: (account: AccountKey): void => {
+      if (!isCounted(account)) return
+      const left = (places.get(account) ?? 0) - 1
+      if (left > 0) places.set(account, left)
+      else places.delete(account)
+    },
+  }
+}
+
+/** Maps keep the order, and remove a cancelled waiter without a search. */
+const makeWaiters = () => {
+  /** The account that is first gets the next place. */
+  const accounts = new Map<AccountKey, Map<number, Waiter>>()
+  let waiting = 0
+  const remove = (account: AccountKey, ticket: number): void => {
+    const own = accounts.get(account)
+    if (own?.delete(ticket) !== true) return
+    waiting--
+    if (own.size === 0) accounts.delete(account)
+  }
+  return {
+    add: (account: AccountKey, ticket: number, waiter: Waiter): void => {
       const own = accounts.get(account) ?? new Map<number, Waiter>()
       accounts.set(account, own.set(ticket, waiter))
       waiting++
     },
-    release: () => {
-      const next = removeNext()
-      if (next === undefined) return void free++
-      clearTimeout(next.timer)
-      next.done(undefined)
+    remove,
+    /** Removes and returns the next waiter of an account that may have a place. */
+    removeNext: (isFull: (account: AccountKey) => boolean) => {
+      for (const [account, own] of accounts) {
+        if (isFull(account)) continue
+        // Behind the others that wait.
+        accounts.delete(account)
+        accounts.set(account, own)
+        for (const [ticket, waiter] of own) {
+          remove(account, ticket)
+          return { account, waiter }
+        }
+      }
+      return undefined
     },
-    load: () => ({ used: places - free, free, waiting, waits, waitSeconds }),
+    count: () => waiting,
   }
 }
 
