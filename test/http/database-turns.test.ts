@@ -1,3 +1,4 @@
+// process: waiting - fills the connections of a MariaDB
 import { openPatiently } from '../support/databases.ts'
 import { needing } from '../support/components/needing.ts'
 import { startService } from '../support/service.ts'

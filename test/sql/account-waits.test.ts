@@ -1,3 +1,4 @@
+// process: waiting - fills the connections of a MariaDB
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { selectedAs, long } from '../../adapters/sql/kit/columns.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
