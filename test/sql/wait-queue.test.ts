@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import { forEveryone, makeWaitQueue, takePlace } from '../../adapters/sql/engine/wait-queue.ts'
+import { forEveryone } from '../../adapters/outbound/account-turns.ts'
+import { makeWaitQueue, takePlace } from '../../adapters/sql/engine/wait-queue.ts'
 
 /** Keeps the event loop, as a process that is stopped does. */
 const standStill = (milliseconds: number): void =>

@@ -32,7 +32,7 @@ const usualPages = 4000
 const pagesWithoutThread = 1000
 /** The size of the WAL is asked for after so many commits. */
 const commitsBetween = 8
-/** After a copy. As long as somebody reads an older state, there is little to copy. */
+/** After a copy. As long as a connection reads an older state, there is little to copy. */
 const pauseMilliseconds = 250
 const pauseAfterFailureMilliseconds = 10_000
 /** A thread that takes longer is ended: changes wait for it. */
@@ -62,7 +62,7 @@ const startThread = async (program: URL): Promise<Piscina> => {
 export const noCheckpoints: Checkpoints = { committed: () => undefined, close: async () => undefined }
 
 /**
- * The thread copies twice: once beside changes, and then what was committed meanwhile, in the turn of changes. They
+ * The thread copies twice: once beside changes, and then, in the turn of changes, what was committed during that. They
  * wait for it, but the event loop and reads do not. So the next change finds all of the WAL copied and writes it from
  * its start, and it does not grow. If the thread fails, commits copy as SQLite does by itself, and the thread is tried
  * again later. On a thread that is not the main one, commits copy.

@@ -28,7 +28,7 @@ const keptStatements = 2000
 /** How long the driver waits for a lock while a file is opened, and afterwards. */
 const [openingMilliseconds, waitMilliseconds] = [5000, 10]
 
-/** The WAL grows while somebody reads an old state, a backup for example. Afterwards it is cut to this size. */
+/** The WAL grows while a connection reads an old state, as a backup does. Afterwards it is cut to this size. */
 const keptWalBytes = 64 * 1024 * 1024
 
 /**

@@ -1,7 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import type { AccountKey } from '../../../core/kernel/turns.ts'
-import { startWait } from '../../outbound/account-turns.ts'
+import { isForEveryone, startWait } from '../../outbound/account-turns.ts'
 
 /** The numbers of taken and free places, and of waiting callers. */
 export interface QueueLoad {
@@ -39,11 +38,6 @@ export interface WaitOptions {
 
 /** Returns the account for which the caller works; undefined for the service itself. */
 export type WaitingAccount = () => AccountKey
-
-const everyone = new AsyncLocalStorage<true>()
-
-/** Runs work for whose result callers of several accounts wait. It does not wait in the turns of one of them. */
-export const forEveryone = <A>(work: () => A): A => everyone.run(true, work)
 
 interface Waiter {
   readonly done: (error: Unavailable | undefined) => void
@@ -95,7 +89,7 @@ export const makeWaitQueue = (
   return {
     tryTake: () => tryTakeFor(undefined),
     take: (done) => {
-      const account = everyone.getStore() === true ? undefined : accountOf()
+      const account = isForEveryone() ? undefined : accountOf()
       if (tryTakeFor(account)) return done(undefined, account)
       const ticket = nextTicket++
       const start = (milliseconds: number): NodeJS.Timeout => {
