@@ -27,6 +27,13 @@ export const startWait = (pool: string): (() => void) => {
   return () => inContext(() => endedWaits.publish({ pool, since, until: now() } satisfies EndedWait))
 }
 
+const everyone = new AsyncLocalStorage<true>()
+
+/** Runs work for whose result callers of several accounts wait. It does not wait in the turns of one of them. */
+export const forEveryone = <A>(work: () => A): A => everyone.run(true, work)
+
+export const isForEveryone = (): boolean => everyone.getStore() === true
+
 export interface AccountTurnLimits extends Pick<TurnLimits, 'inAll' | 'perAccount' | 'waitingPerAccount'> {
   /** The name of the pool in traces. */
   readonly pool: string

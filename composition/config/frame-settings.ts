@@ -17,6 +17,8 @@ import {
 } from './setting-type.ts'
 import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import type { MysqlOptions } from '../../adapters/sql/engine/mysql-pool.ts'
+import type { WaitingAccount } from '../../adapters/sql/engine/wait-queue.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 /** The settings of the frame: what the process needs whatever its parts are. */
 export const frameSettings = {
@@ -200,13 +202,20 @@ export const frameSettings = {
 /** The settings of the frame, parsed and typed; paths are absolute, secrets are wrapped. */
 export type FrameSettings = ValuesOf<typeof frameSettings>
 
-/** Returns the limits of connections to the database. */
-export const databaseOptionsOf = ({
-  databaseTimeoutSeconds,
-}: Pick<FrameSettings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
-  sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000 },
-  mysql: limitsWithin(databaseTimeoutSeconds),
-})
+/**
+ * Returns the limits of connections to the database.
+ * @param account the account of a caller, for the turns of those who wait.
+ */
+export const databaseOptionsOf = (
+  { databaseTimeoutSeconds }: Pick<FrameSettings, 'databaseTimeoutSeconds'>,
+  account?: WaitingAccount,
+): DatabaseOptions => {
+  const turns = definedFields({ account })
+  return {
+    sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000, ...turns },
+    mysql: { ...limitsWithin(databaseTimeoutSeconds), ...turns },
+  }
+}
 
 /**
  * Returns the limits of a connection to MySQL or MariaDB. A statement gets nine tenths of the time; the rest is for

@@ -1,7 +1,6 @@
 import { makeNameResolver } from '../../adapters/outbound/name-resolver.ts'
 import { makeHelperProcesses } from '../../adapters/system/helper-processes.ts'
 import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
-import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { makeSecretBox } from '../../adapters/security/keyring.ts'
 import { makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
 import { catalogueProblems } from '../../core/authz/schema.ts'
@@ -287,12 +286,11 @@ const oneProcess: Processes = { count: 1, share: (total) => total, topic: () => 
 const bootOf = ({ config, foundation, log, processes = oneProcess }: ComposeInput, open: readonly AnyPart[]): Boot => {
   const { settings, rows, parts } = config
   const deployment = deploymentOf(settings)
-  const { keyring, database, clock, instanceId } = foundation
+  const { keyring, database, clock, instanceId, readings } = foundation
   const { tracing, scope } = foundation.traces
   // The objects of closed parts are in the database too.
   const objectRows = parts.flatMap((part) => part.objectRows ?? [])
   const baseUrl = settings.baseUrl ?? addressUrl(settings.listen)
-  const readings = makeReadingBudgets()
   const pools = makeWatchedPools()
   const resolver = makeNameResolver({ account: readings.account })
   pools.watch('names', resolver.load)

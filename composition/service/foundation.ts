@@ -11,12 +11,14 @@ import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import { newestEvents } from '../../adapters/sql/audit/audit-log.ts'
 import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-store.ts'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { openDatabase, watchChanges } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
 import { isCurrent, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import { databaseOptionsOf, frameSettings } from '../config/frame-settings.ts'
-import { watchChanges } from '../../adapters/sql/engine/refused-changes.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import type { ReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
+import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
+import type { WaitingAccount } from '../../adapters/sql/engine/wait-queue.ts'
 import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import { openSharedClock } from '../../adapters/system/shared-clock.ts'
 import { isSealedBy } from '../../core/audit/audit-chain.ts'
@@ -30,14 +32,14 @@ import { noOpenTracing } from './tracing.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
-export const openStore = async (settings: FrameSettings): Promise<SqlDatabase> => {
+export const openStore = async (settings: FrameSettings, account?: WaitingAccount): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
   // SQLite sorts much data in a file. It takes the first of several folders that can be written; that of the system may
   // be read-only.
   process.env['SQLITE_TMPDIR'] ??= settings.tempDir
   let database: SqlDatabase | undefined
   try {
-    database = await openDatabase(settings.databaseUrl.reveal(), databaseOptionsOf(settings))
+    database = await openDatabase(settings.databaseUrl.reveal(), databaseOptionsOf(settings, account))
     await signOfLife(database)
     return database
   } catch (cause) {
@@ -161,18 +163,20 @@ export interface Foundation {
   readonly keyring: KeyringInUse
   readonly instanceId: string
   readonly traces: OpenTracing
+  readonly readings: ReadingBudgets
   /** Undefined when MOORAGE_TLS is off. */
   readonly tls: TlsIdentity | undefined
 }
 
 /** Creates the data folder and the key ring at the first start, and opens the database, without migrating it. */
 export const openFoundation = async (settings: FrameSettings, local?: LocalClock): Promise<Foundation> => {
-  const { database, refusal } = watchChanges(await openStore(settings))
+  const readings = makeReadingBudgets()
+  const { database, refusal } = watchChanges(await openStore(settings, () => readings.account()))
   try {
     const keyring = await inPlainWords(() => openKeys(settings.keyring, database))
     const tls = await inPlainWords(() => openTls(settings))
     const clock = await inPlainWords(() => clockOf(database, local))
-    return { keyring, tls, database, refusal, clock, instanceId: randomUUID(), traces: noOpenTracing() }
+    return { keyring, tls, database, refusal, clock, instanceId: randomUUID(), traces: noOpenTracing(), readings }
   } catch (error) {
     await database.close()
     throw error
@@ -203,6 +207,7 @@ export const passingFoundation = async (): Promise<Foundation> => {
     keyring: fixedKeyring(openKeyring(newKeyring())),
     instanceId: randomUUID(),
     traces: noOpenTracing(),
+    readings: makeReadingBudgets(),
     tls: undefined,
   }
 }

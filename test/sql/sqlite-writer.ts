@@ -3,7 +3,8 @@ import { writeSync } from 'node:fs'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { prepareThings } from './things.ts'
 
-const database = await openDatabase(process.argv[2]!)
+// Few pages: the kill also meets a copy of the WAL by the thread.
+const database = await openDatabase(process.argv[2]!, { sqlite: { checkpoints: { pages: 20 } } })
 const add = prepareThings(database).add
 for (let count = 0; ; count++) {
   const name = `${process.pid}-${count}`

@@ -8,6 +8,7 @@ import { databaseNow } from '../kit/fragments.ts'
 import type { Prepared, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { newRow, values } from '../kit/values.ts'
 import { everyoneShard } from '../tables/access.ts'
+import { forEveryone } from '../../outbound/account-turns.ts'
 import { accessRevisions } from '../tables/kernel.ts'
 import { accessChangeOf, raisedShards } from './access-changes.ts'
 
@@ -235,5 +236,7 @@ export const shareRead = <A>(
  * Returns the present revisions of everything that decides access, as of an instant after the call. The callers that
  * wait at the same time share a read.
  */
-export const makeAccessRevisions = (db: SqlDatabase): (() => Promise<AccessMoment | undefined>) =>
-  shareRead(makeReadRevisions(db))
+export const makeAccessRevisions = (db: SqlDatabase): (() => Promise<AccessMoment | undefined>) => {
+  const read = makeReadRevisions(db)
+  return shareRead(() => forEveryone(read))
+}

@@ -18,7 +18,7 @@ import {
 } from './mysql-statement.ts'
 import { composeNow, makeComposer, makePrepare } from './prepare.ts'
 import type { RunResult, SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
-import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
+import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './unit-of-work.ts'
 
 interface Parts {
   readonly composer: Knex

@@ -1,9 +1,11 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
+import { definedFields } from '../../../core/kernel/json.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
 import { isConnectionLost } from '../kit/driver-errors.ts'
 import { makeAbandonedStatements, type KnownServer } from './mysql-abandoned.ts'
 import { makeSilence, type Silence } from './mysql-liveness.ts'
 import { isTimedOut, timedOut } from './mysql-statement.ts'
-import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
+import { makeWaitQueue, type QueueLoad, type WaitingAccount, type WaitQueue } from './wait-queue.ts'
 
 /** The address of the server and the user to connect with. */
 export interface MysqlPlace extends Pick<
@@ -31,6 +33,8 @@ export interface MysqlOptions {
   readonly statementTimeoutMilliseconds?: number
   /** How long a connection that is not in use is kept. */
   readonly idleTimeoutMilliseconds?: number
+  /** Accounts that wait for a connection get one in turn. */
+  readonly account?: WaitingAccount
 }
 
 interface Limits {
@@ -83,6 +87,9 @@ const shared = ({ tls, ...place }: MysqlPlace, connectTimeoutMilliseconds: numbe
   maxPreparedStatements: 1000,
 })
 
+/** The other connections are left to others while statements of one account are slow, or wait for its locks. */
+const mostOfOneAccount = (connectionLimit: number): number => Math.ceil(connectionLimit * 0.8)
+
 export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPool => {
   const connectionLimit = options.connectionLimit ?? 10
   const limits = {
@@ -102,10 +109,11 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     connectionLimit,
     options.acquireTimeoutMilliseconds ?? 2000,
     'The database is busy: no connection came free in time. Try again.',
+    definedFields({ account: options.account, perAccount: mostOfOneAccount(connectionLimit) }),
   )
   const ready = new WeakMap<object, KnownServer>()
   const open = new Set<PoolConnection>()
-  const lent = new Set<PoolConnection>()
+  const lent = new Map<PoolConnection, AccountKey>()
   const silence = makeSilence({
     statementMilliseconds: limits.statementTimeoutMilliseconds,
     ask: async () => {
@@ -124,10 +132,11 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     connection.once('error', () => open.delete(connection))
   })
   const destroy = (connection: PoolConnection): void => {
+    const account = lent.get(connection)
     open.delete(connection)
     lent.delete(connection)
     connection.destroy()
-    places.release()
+    places.release(account)
   }
   const abandoned = makeAbandonedStatements({
     open: () => openUnbounded(place, limits),
@@ -142,9 +151,10 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
       else if (error === undefined || !isConnectionLost(error)) silence.heard()
     },
     release: (connection) => {
+      const account = lent.get(connection)
       lent.delete(connection)
       connection.release()
-      places.release()
+      places.release(account)
     },
     destroy,
     abandon: (connection) => {
@@ -164,7 +174,8 @@ interface Acquiring {
   readonly places: WaitQueue
   /** The server of each connection that has its settings. */
   readonly ready: WeakMap<object, KnownServer>
-  readonly lent: Set<PoolConnection>
+  /** The connections in use, and the accounts that use them. */
+  readonly lent: Map<PoolConnection, AccountKey>
   readonly silence: Silence
   readonly destroy: (connection: PoolConnection) => void
   readonly limits: Limits
@@ -175,12 +186,12 @@ const acquire = (acquiring: Acquiring, done: (error: unknown, connection?: PoolC
   const { places, silence } = acquiring
   silence.whenHeard((silent) => {
     if (silent !== undefined) return done(silent)
-    places.take((refused) => {
+    places.take((refused, account) => {
       if (refused !== undefined) return done(refused)
       // The server may have stopped answering during this wait.
       silence.whenHeard((nowSilent) => {
-        if (nowSilent === undefined) return connect(acquiring, done)
-        places.release()
+        if (nowSilent === undefined) return connect(acquiring, account, done)
+        places.release(account)
         done(nowSilent)
       })
     })
@@ -189,15 +200,16 @@ const acquire = (acquiring: Acquiring, done: (error: unknown, connection?: PoolC
 
 const connect = (
   { pool, places, ready, lent, silence, destroy, limits }: Acquiring,
+  account: AccountKey,
   done: (error: unknown, connection?: PoolConnection) => void,
 ): void => {
   pool.getConnection((error, connection) => {
     if (error !== null) {
       if (error.code === 'ETIMEDOUT') silence.gaveUp()
-      places.release()
+      places.release(account)
       return done(error)
     }
-    lent.add(connection)
+    lent.set(connection, account)
     if (ready.has(connection)) return done(undefined, connection)
     const at = performance.now()
     setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits), (failed, host) => {

@@ -28,6 +28,9 @@ const keptStatements = 2000
 /** How long the driver waits for a lock while a file is opened, and afterwards. */
 const [openingMilliseconds, waitMilliseconds] = [5000, 10]
 
+/** The WAL grows while a connection reads an old state, as a backup does. Afterwards it is cut to this size. */
+const keptWalBytes = 64 * 1024 * 1024
+
 /**
  * Opens a file (created with mode 0600) or a private in-memory database. WAL with synchronous=NORMAL: committed data
  * survives a crash of the process. A power failure may undo the last commits before it, but does not corrupt the file.
@@ -40,6 +43,7 @@ export const openSqliteConnection = (source: string | Buffer, mode: 'read-write'
   raw.pragma('synchronous = NORMAL')
   raw.pragma('foreign_keys = ON')
   raw.pragma('trusted_schema = OFF')
+  raw.pragma(`journal_size_limit = ${keptWalBytes}`)
   if (mode === 'read-only') raw.pragma('query_only = ON')
   // From now on a wait in the driver would stop the service. Longer waits happen between attempts.
   raw.pragma(`busy_timeout = ${waitMilliseconds}`)

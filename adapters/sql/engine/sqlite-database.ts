@@ -2,16 +2,19 @@ import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { Unavailable } from '../../../core/kernel/failure.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { encodeForSqlite, composeNow, makeComposer, makePrepare } from './prepare.ts'
 import { clockRow, databaseNow } from '../kit/fragments.ts'
 import type { Row } from '../kit/columns.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
 import { pauseInLongTurn } from './event-loop-turns.ts'
+import type { OpenedFile } from './checkpoint-thread.ts'
 import { raisingRevisions } from '../authz/access-revisions.ts'
+import { makeCheckpoints, noCheckpoints, type CheckpointOptions, type Checkpoints } from './sqlite-checkpoints.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 import type { SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
-import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
-import { makeWaitQueue, stillMilliseconds, takePlace, type WaitQueue } from './wait-queue.ts'
+import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './unit-of-work.ts'
+import { makeWaitQueue, stillMilliseconds, takePlace, type WaitingAccount, type WaitQueue } from './wait-queue.ts'
 
 export interface SqliteOptions {
   /**
@@ -19,6 +22,9 @@ export interface SqliteOptions {
    * the limit that its callers see.
    */
   readonly writerWaitMilliseconds?: number
+  readonly checkpoints?: CheckpointOptions
+  /** Accounts that wait for a change get their turns one after the other. */
+  readonly account?: WaitingAccount
 }
 
 interface Parts {
@@ -33,6 +39,7 @@ interface Parts {
   readonly path: string
   /** Throws `Unavailable` if nothing that is written now would remain. */
   readonly refuseLost: () => void
+  readonly checkpoints: Checkpoints
 }
 
 /** Opens `path`, `:memory:`, or an in-memory copy of a serialized database. */
@@ -41,28 +48,37 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
   const writer = openSqliteConnection(source, 'read-write')
   const writerWaitMilliseconds = options.writerWaitMilliseconds ?? 30_000
   const composer = makeComposer('sqlite')
+  const busy = 'The database is busy with other changes. Try again.'
+  const turn = makeWaitQueue(1, writerWaitMilliseconds, busy, definedFields({ account: options.account }))
+  const reader = inMemory ? writer : openSqliteConnection(source, 'read-only')
+  const file = inMemory ? undefined : openedFile(source)
   const database = makeSqliteDatabase({
     composer,
     writer,
-    reader: inMemory ? writer : openSqliteConnection(source, 'read-only'),
-    turn: makeWaitQueue(1, writerWaitMilliseconds, 'The database is busy with other changes. Try again.'),
+    reader,
+    turn,
     surroundings: makeSurroundings(),
     writerWaitMilliseconds,
     path: inMemory ? ':memory:' : source,
-    refuseLost: inMemory ? () => undefined : makeRefuseLost(source),
+    refuseLost: file === undefined ? () => undefined : makeRefuseLost(file),
+    checkpoints: file === undefined ? noCheckpoints : makeCheckpoints(writer, turn, file, options.checkpoints),
   })
   return raisingRevisions(database, (build) => composeNow(composer, build))
+}
+
+const openedFile = (path: string): OpenedFile => {
+  const { dev, ino } = statSync(path)
+  return { path, device: dev, inode: ino }
 }
 
 /**
  * A file that was removed or replaced while it is open still takes every change, and is gone when this process ends. So
  * each change looks first whether the path still leads to the file; that takes two microseconds.
  */
-const makeRefuseLost = (path: string): (() => void) => {
-  const opened = statSync(path)
+const makeRefuseLost = (file: OpenedFile): (() => void) => {
   return () => {
-    const now = statSync(path, { throwIfNoEntry: false })
-    if (now?.ino === opened.ino && now.dev === opened.dev) return
+    const now = statSync(file.path, { throwIfNoEntry: false })
+    if (now?.ino === file.inode && now.dev === file.device) return
     // Clients read this: it does not name the path.
     throw new Unavailable(
       `The file of the database was ${now === undefined ? 'removed' : 'replaced'} while it was open. An ` +
@@ -93,6 +109,7 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
     refuseLost: parts.refuseLost,
     openSchemaSession: () => openSchemaSession(parts),
     close: async () => {
+      await parts.checkpoints.close()
       if (parts.reader !== parts.writer) parts.reader.raw.close()
       parts.writer.raw.close()
     },
@@ -120,12 +137,13 @@ const outside = <A>(
   step: (connection: SqliteConnection) => A,
 ): A | Promise<A> => {
   parts.surroundings.refuseInside()
-  const { reader, writer, turn } = parts
+  const { reader, writer, turn, checkpoints } = parts
   if (reader !== writer && isRead(parts, statement)) return readNow(parts, step)
   if (!turn.tryTake()) return waitAndChange(parts, step)
   try {
     parts.refuseLost()
     const result = step(writer)
+    checkpoints.committed()
     turn.release()
     return result
   } catch (error) {
@@ -167,7 +185,9 @@ const waitAndChange = async <A>(parts: Parts, step: (connection: SqliteConnectio
 const changeWhenFree = async <A>(parts: Parts, step: (connection: SqliteConnection) => A): Promise<A> => {
   try {
     parts.refuseLost()
-    return await untilNotBusy(parts, () => step(parts.writer))
+    const result = await untilNotBusy(parts, () => step(parts.writer))
+    parts.checkpoints.committed()
+    return result
   } finally {
     parts.turn.release()
   }
@@ -211,6 +231,7 @@ const transaction = async <A>(parts: Parts, work: (tx: SqlRunner) => Promise<A>)
       if (state.broken !== undefined) throw state.broken.error
       state.open = false
       await untilNotBusy(parts, () => raw.exec('commit'))
+      parts.checkpoints.committed()
       return result
     } finally {
       state.open = false

@@ -1,5 +1,6 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
-import { startWait } from '../../outbound/account-turns.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
+import { isForEveryone, startWait } from '../../outbound/account-turns.ts'
 
 /** The numbers of taken and free places, and of waiting callers. */
 export interface QueueLoad {
@@ -11,15 +12,32 @@ export interface QueueLoad {
   readonly waitSeconds: number
 }
 
-/** Grants a fixed number of places in the order of requests. */
+/**
+ * Grants a fixed number of places. While none is free, accounts get them in turn, and each account in the order of its
+ * requests.
+ */
 export interface WaitQueue {
-  /** Takes a place if one is free. */
+  /** Takes a place if one is free; for no account. */
   tryTake(): boolean
-  /** Calls back when a place is granted, or with `Unavailable` if none became free in time. */
-  take(done: (error: Unavailable | undefined) => void): void
-  release(): void
+  /**
+   * Calls back when a place is granted, with the account that has it, or with `Unavailable` if none became free in
+   * time.
+   */
+  take(done: (error: Unavailable | undefined, account: AccountKey) => void): void
+  /** @param account the one that `take` passed. */
+  release(account?: AccountKey): void
   load(): QueueLoad
 }
+
+export interface WaitOptions {
+  /** Returns the account for which the caller works; undefined for the service itself. */
+  readonly account?: WaitingAccount
+  /** The places that one account may have; by default all. The service itself may have all. */
+  readonly perAccount?: number
+}
+
+/** Returns the account for which the caller works; undefined for the service itself. */
+export type WaitingAccount = () => AccountKey
 
 interface Waiter {
   readonly done: (error: Unavailable | undefined) => void
@@ -35,24 +53,44 @@ export const stillMilliseconds = 100
 /**
  * The holders of the places stand still with this process. So a wait is longer by the time in which the process stood
  * still.
+ *
+ * Accounts take turns as in `FairTurns` with calls of equal length, which would cost as much as a statement where some
+ * hundred wait.
  * @param message the message of the `Unavailable` that a caller gets after a timeout.
  */
-export const makeWaitQueue = (places: number, waitMilliseconds: number, message: string): WaitQueue => {
+export const makeWaitQueue = (
+  places: number,
+  waitMilliseconds: number,
+  message: string,
+  { account: accountOf = () => undefined, perAccount = places }: WaitOptions = {},
+): WaitQueue => {
   let free = places
-  // A map keeps the order and removes a cancelled waiter without a search.
-  const waiters = new Map<number, Waiter>()
+  const held = makeHeld(perAccount < places ? perAccount : undefined)
+  const waiters = makeWaiters()
   let nextTicket = 0
   let [waits, waitSeconds] = [0, 0]
-  const tryTake = (): boolean => {
-    if (free === 0) return false
+  const tryTakeFor = (account: AccountKey): boolean => {
+    if (free === 0 || held.isFull(account)) return false
     free--
+    held.add(account)
     waits++
     return true
   }
+  const grant = (): void => {
+    for (;;) {
+      const next = free === 0 ? undefined : waiters.removeNext(held.isFull)
+      if (next === undefined) return
+      free--
+      held.add(next.account)
+      clearTimeout(next.waiter.timer)
+      next.waiter.done(undefined)
+    }
+  }
   return {
-    tryTake,
+    tryTake: () => tryTakeFor(undefined),
     take: (done) => {
-      if (tryTake()) return done(undefined)
+      const account = isForEveryone() ? undefined : accountOf()
+      if (tryTakeFor(account)) return done(undefined, account)
       const ticket = nextTicket++
       const start = (milliseconds: number): NodeJS.Timeout => {
         const due = performance.now() + milliseconds
@@ -64,25 +102,77 @@ export const makeWaitQueue = (places: number, waitMilliseconds: number, message:
         endWait()
         waits++
         waitSeconds += (performance.now() - since) / 1000
-        done(error)
+        done(error, account)
       }
       const waiter: Waiter = { done: granted, timer: start(waitMilliseconds) }
       const end = (late: number): void => {
         if (late > stillMilliseconds) return void (waiter.timer = start(Math.min(late, waitMilliseconds)))
-        waiters.delete(ticket)
+        waiters.remove(account, ticket)
         granted(new Unavailable(message))
       }
-      waiters.set(ticket, waiter)
+      waiters.add(account, ticket, waiter)
     },
-    release: () => {
-      for (const [ticket, waiter] of waiters) {
-        waiters.delete(ticket)
-        clearTimeout(waiter.timer)
-        return waiter.done(undefined)
-      }
+    release: (account) => {
       free++
+      held.remove(account)
+      grant()
     },
-    load: () => ({ used: places - free, free, waiting: waiters.size, waits, waitSeconds }),
+    load: () => ({ used: places - free, free, waiting: waiters.count(), waits, waitSeconds }),
+  }
+}
+
+/** The places of each account. Without a limit they are not counted. */
+const makeHeld = (limit: number | undefined) => {
+  const places = new Map<AccountKey, number>()
+  const isCounted = (account: AccountKey): boolean => limit !== undefined && account !== undefined
+  return {
+    isFull: (account: AccountKey): boolean =>
+      limit !== undefined && account !== undefined && (places.get(account) ?? 0) >= limit,
+    add: (account: AccountKey): void => {
+      if (isCounted(account)) places.set(account, (places.get(account) ?? 0) + 1)
+    },
+    remove: (account: AccountKey): void => {
+      if (!isCounted(account)) return
+      const left = (places.get(account) ?? 0) - 1
+      if (left > 0) places.set(account, left)
+      else places.delete(account)
+    },
+  }
+}
+
+/** Maps keep the order, and remove a cancelled waiter without a search. */
+const makeWaiters = () => {
+  /** The account that is first gets the next place. */
+  const accounts = new Map<AccountKey, Map<number, Waiter>>()
+  let waiting = 0
+  const remove = (account: AccountKey, ticket: number): void => {
+    const own = accounts.get(account)
+    if (own?.delete(ticket) !== true) return
+    waiting--
+    if (own.size === 0) accounts.delete(account)
+  }
+  return {
+    add: (account: AccountKey, ticket: number, waiter: Waiter): void => {
+      const own = accounts.get(account) ?? new Map<number, Waiter>()
+      accounts.set(account, own.set(ticket, waiter))
+      waiting++
+    },
+    remove,
+    /** Removes and returns the next waiter of an account that may have a place. */
+    removeNext: (isFull: (account: AccountKey) => boolean) => {
+      for (const [account, own] of accounts) {
+        if (isFull(account)) continue
+        // Behind the others that wait.
+        accounts.delete(account)
+        accounts.set(account, own)
+        for (const [ticket, waiter] of own) {
+          remove(account, ticket)
+          return { account, waiter }
+        }
+      }
+      return undefined
+    },
+    count: () => waiting,
   }
 }
 
