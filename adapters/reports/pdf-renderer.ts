@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { MessageChannel } from 'node:worker_threads'
 import { Piscina } from 'piscina'
+import type { PoolLoad } from '../../core/platform/ports.ts'
 import type {
   ReportChart,
   ReportContent,
@@ -8,6 +9,7 @@ import type {
   ReportSummary,
   ReportTable,
 } from '../../core/usage/reports/ports.ts'
+import { startWait } from '../outbound/account-turns.ts'
 import { threadEnvironment } from '../system/processes.ts'
 
 /** A report without the rows of its tables, as it is sent to the thread. */
@@ -63,6 +65,11 @@ const readLogo = async (bytes: Uint8Array): Promise<Uint8Array | undefined> => {
 /** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./report-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 
+export interface PdfRenderer extends ReportRenderer {
+  /** The report that is written, those that wait, and how long reports waited. */
+  load(): PoolLoad
+}
+
 export interface PdfRendererOptions {
   /** The longest time between two questions of the thread, in milliseconds: a thread that takes longer is ended. */
   readonly silentMilliseconds?: number
@@ -85,8 +92,9 @@ const jobOf = async ({ sections, branding, ...head }: ReportContent, port: Messa
 export const makePdfRenderer = ({
   silentMilliseconds = 60_000,
   heapMegabytes = 128,
-}: PdfRendererOptions = {}): ReportRenderer => {
+}: PdfRendererOptions = {}): PdfRenderer => {
   let pool: Piscina | undefined
+  let [running, waiting, waits, waitSeconds] = [0, 0, 0, 0]
   let last: Promise<unknown> = Promise.resolve()
   const start = (): Piscina =>
     new Piscina({
@@ -153,13 +161,23 @@ export const makePdfRenderer = ({
       last = new Promise<void>((resolve) => {
         finished = () => resolve()
       })
+      const endWait = startWait('reports')
+      const since = performance.now()
+      waiting += 1
+      await before
+      waiting -= 1
+      running += 1
+      waits += 1
+      waitSeconds += (performance.now() - since) / 1000
+      endWait()
       try {
-        await before
         yield* write(content, signal)
       } finally {
+        running -= 1
         finished()
       }
     },
+    load: () => ({ running, waiting, waits, waitSeconds, refusals: 0 }),
     async close() {
       await pool?.destroy()
       pool = undefined

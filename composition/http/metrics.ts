@@ -2,6 +2,7 @@ import type { Metric as PromMetric, MetricObjectWithValues, MetricValue } from '
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
+import type { HelperProcesses, HelperUse } from '../../adapters/system/helper-processes.ts'
 import type { Gauge as Declared, Gauges, GaugeValues, Sample } from './gauges.ts'
 import { otherLabel } from './gauges.ts'
 import type { RequestObserver } from './request/request-context.ts'
@@ -39,6 +40,8 @@ interface MetricSources {
   readonly pools?: () => Readonly<Record<string, PoolLoad>>
   /** Spans that were not exported, because the receiver was away or too slow. */
   readonly spansLost?: () => number
+  /** Processes that this one starts, by program. */
+  readonly helpers?: HelperProcesses['uses']
 }
 
 /** The numbers of open connections by the cluster that the path names. */
@@ -143,6 +146,35 @@ const scraped = {
   moorage_not_ready: {
     help: '1 while the check of /readyz fails; the instance then answers 503 there, and takes no requests of proxies.',
     label: 'check',
+  },
+  moorage_helper_processes: {
+    help: 'Processes that run beside the service: closing closes months and writes reports.',
+    label: 'program',
+    ofProcesses: 'sum',
+  },
+  moorage_helper_ends_total: {
+    type: 'counter',
+    help: 'Ends of helper processes: done with the code 0, failed with another one, killed by a signal.',
+    label: ['program', 'end'],
+  },
+  moorage_helper_lifetime_seconds: {
+    type: 'summary',
+    help: 'How long helper processes lived that have ended.',
+    label: 'program',
+  },
+  moorage_helper_cpu_seconds_total: {
+    type: 'counter',
+    help: 'Processor time of helper processes, user and system, of those that run and that have ended.',
+    label: 'program',
+  },
+  moorage_helper_peak_memory_bytes: {
+    help: 'The most memory that a helper process had since the start of the service.',
+    label: 'program',
+  },
+  moorage_helper_statement_seconds: {
+    type: 'summary',
+    help: 'Statements of helper processes on the database, and how long they took.',
+    label: 'program',
   },
   moorage_degraded: {
     help: '1 while the check of /readyz fails; the service then answers, without what needs it.',
@@ -319,6 +351,21 @@ const boundedCounts = (kind: string, counts: ReadonlyMap<string, number>): reado
 const byPool = <A>(pools: Readonly<Record<string, PoolLoad>>, of: (load: PoolLoad) => A): Record<string, A> =>
   Object.fromEntries(Object.entries(pools).map(([pool, load]) => [pool, of(load)]))
 
+const helperValues = (uses: ReturnType<HelperProcesses['uses']>) => {
+  const of = <A>(read: (use: HelperUse) => A): Readonly<Record<string, A>> =>
+    Object.fromEntries(Object.entries(uses).map(([program, use]) => [program, read(use)]))
+  return {
+    moorage_helper_processes: of(({ running }) => running),
+    moorage_helper_ends_total: Object.entries(uses).flatMap(([program, { ends }]) =>
+      Object.entries(ends).map(([end, value]) => ({ labels: { program, end }, value })),
+    ),
+    moorage_helper_lifetime_seconds: of(({ lives }) => lives),
+    moorage_helper_cpu_seconds_total: of(({ cpuSeconds }) => cpuSeconds),
+    moorage_helper_peak_memory_bytes: of(({ peakBytes }) => peakBytes),
+    moorage_helper_statement_seconds: of(({ counts }) => counts.statements),
+  }
+}
+
 const orElse = <A>(value: Promise<A> | undefined, fallback: A): Promise<A> =>
   (value ?? Promise.resolve(fallback)).catch(() => fallback)
 
@@ -332,7 +379,9 @@ const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof ty
   const open = sources.openStreams?.()
   const pools = sources.pools?.() ?? {}
   const until = sources.certificateUntil?.()
+  const helpers = sources.helpers?.()
   return {
+    ...(helpers && helperValues(helpers)),
     ...(load === undefined
       ? {}
       : {

@@ -1,4 +1,5 @@
 import { makeNameResolver } from '../../adapters/outbound/name-resolver.ts'
+import { makeHelperProcesses } from '../../adapters/system/helper-processes.ts'
 import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { makeSecretBox } from '../../adapters/security/keyring.ts'
@@ -305,6 +306,7 @@ const bootOf = ({ config, foundation, log, processes = oneProcess }: ComposeInpu
     tracing,
     scope,
     pools,
+    helpers: makeHelperProcesses(log),
     processes,
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,

@@ -289,7 +289,8 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
     databaseBytes: makeDatabaseSize(foundation.database, boot.settings.databaseUrl.reveal()),
     disks: () => disksOf({ data: boot.settings.dataDir, temp: boot.settings.tempDir }),
     pools: boot.pools.loads,
-    spansLost: foundation.traces.lost,
+    helpers: boot.helpers.uses,
+    spansLost: () => foundation.traces.lost() + boot.helpers.uses().closing.counts.spansLost,
   })
   const ops = makeOps({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)

@@ -66,7 +66,7 @@ const entry = async (name: string, bytes: Buffer): Promise<Buffer> => {
 const headerOf = (name: string, size: number): Promise<Buffer> =>
   new Promise((resolve) => {
     const packing = pack()
-    packing.once('data', resolve)
+    packing.once('data', (header) => resolve(header as Buffer))
     packing.entry({ name, size })
   })
 

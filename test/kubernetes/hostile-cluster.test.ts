@@ -204,14 +204,14 @@ test('a connection that a cluster closes without an answer is no failure of a re
     const outcome = await transport.relay(connection, { ...getting('/closing'), method }, exchange, never)
     return isLeft(outcome) ? outcome.left.tag : exchange.answer.status
   }
-  const request = async (method: string) => {
+  const request = async (method: 'GET' | 'POST' | 'DELETE' | 'PATCH') => {
     closes = true
     const outcome = await api.request(connection, { method, target: '/closing' }, never)
     return isLeft(outcome) ? outcome.left.tag : outcome.right.status
   }
   t.deepEqual([await relay('GET'), await request('GET'), asked('GET')], [200, 200, 4])
   t.deepEqual([await relay('HEAD'), asked('HEAD')], [200, 2])
-  for (const method of ['POST', 'DELETE', 'PATCH'])
+  for (const method of ['POST', 'DELETE', 'PATCH'] as const)
     t.deepEqual(
       [await relay(method), await request(method), asked(method)],
       ['ClusterUnreachable', 'ClusterUnreachable', 2],

@@ -5,8 +5,8 @@ import type { SqlDatabase } from '../kit/statement.ts'
 export interface WatchedDatabase {
   readonly database: SqlDatabase
   /**
-   * Returns why the database refused a change within the last 30 seconds (read-only, or full), in plain words, or
-   * undefined.
+   * Returns why the database refused a change within the last 30 seconds (read-only, or full), or would refuse one now
+   * (its file was removed or replaced), in plain words, or undefined.
    */
   readonly refusal: () => string | undefined
 }
@@ -37,6 +37,16 @@ export const watchChanges = (
       run: (statement, binds) => noted(database.run(statement, binds)),
       transaction: (work) => noted(database.transaction(work)),
     },
-    refusal: () => (last !== undefined && elapsedMs() - last.atMs < keptMs ? last.message : undefined),
+    refusal: () => (last !== undefined && elapsedMs() - last.atMs < keptMs ? last.message : lossOf(database)),
+  }
+}
+
+/** Returns why a change made now would be lost, or undefined. */
+const lossOf = (database: SqlDatabase): string | undefined => {
+  try {
+    database.refuseLost()
+    return undefined
+  } catch (error) {
+    return (error as Error).message
   }
 }

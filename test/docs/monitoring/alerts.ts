@@ -382,8 +382,8 @@ export const alerts: readonly Alert[] = [
     name: 'MoorageQueueWaits',
     severity: 'ticket',
     expr:
-      'sum by (pool) (rate(moorage_pool_wait_seconds_sum[10m])) / ' +
-      'sum by (pool) (rate(moorage_pool_wait_seconds_count[10m])) > 2',
+      'sum by (pool) (rate(moorage_pool_wait_seconds_sum{pool!~"closing-threads|reports"}[10m])) / ' +
+      'sum by (pool) (rate(moorage_pool_wait_seconds_count{pool!~"closing-threads|reports"}[10m])) > 2',
     for: '10m',
     summary: 'Work waits for the pool {{ $labels.pool }} for 2 s on average.',
     incident: {
