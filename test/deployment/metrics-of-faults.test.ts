@@ -21,7 +21,7 @@ import { stringify } from 'yaml'
 import { fromRoot } from '../docs/asvs-table.ts'
 import { alerts } from '../docs/monitoring/alerts.ts'
 import { promtool } from '../support/components/available.ts'
-import { startMariaDb } from '../support/components/mariadb.ts'
+import { startDatabaseServer } from '../support/components/database-server.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { needing } from '../support/components/needing.ts'
 import { mustRun } from '../support/components/run-command.ts'
@@ -202,7 +202,7 @@ anyTest.serial('a file of SQLite that is gone, and a reader of the log that is s
 
 needing('mariadb').serial('a MariaDB that is read-only', async (t) => {
   t.timeout(600_000)
-  const server = await startMariaDb()
+  const server = await startDatabaseServer()
   t.teardown(() => server.stop())
   const administer = async (sql: string): Promise<void> => {
     const connection = await createConnection({ socketPath: server.socket, user: 'root' })
