@@ -93,7 +93,9 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.#leave)
   }
 
-  /** Sends the request, and once more if the cluster closes the connection without an answer and it may be sent twice. */
+  /**
+   * Sends the request, and once more if the cluster closes the connection without an answer and it may be sent twice.
+   */
   send(dispatch: () => void): void {
     this.#sendAgain = dispatch
     dispatch()

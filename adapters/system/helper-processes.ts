@@ -5,11 +5,11 @@ import type { Log } from '../../core/kernel/log.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 
 /** The programs that the service runs in processes of their own. */
-export const helperPrograms = ['closing', 'helm'] as const
-export type HelperProgram = (typeof helperPrograms)[number]
+const helperPrograms = ['closing', 'helm'] as const
+type HelperProgram = (typeof helperPrograms)[number]
 
 /** How a process ended: with the code 0; with another one, or not started at all; or by a signal. */
-export type HelperEnd = 'done' | 'failed' | 'killed'
+type HelperEnd = 'done' | 'failed' | 'killed'
 
 /** What the processes of a program have done since this process started. What one did remains after its end. */
 export interface HelperUse {
@@ -33,7 +33,7 @@ export interface HelperCounts {
 }
 
 /** A helper process that is watched until it ends. */
-export interface WatchedHelper {
+interface WatchedHelper {
   /** Reads its memory now, for one that may end soon. */
   look(): void
 }

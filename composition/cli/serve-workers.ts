@@ -34,7 +34,9 @@ const workerArguments = (): string[] => {
   return given.includes(semiSpace) ? process.execArgv : [...process.execArgv, `${semiSpace}=${semiSpaceMiB}`]
 }
 
-/** A message between node:cluster and a worker. Node does not document it: docs/decisions/workers.md gives the reason. */
+/**
+ * A message between node:cluster and a worker. Node does not document it: docs/decisions/workers.md gives the reason.
+ */
 interface ClusterMessage {
   readonly cmd?: string
   readonly act?: string

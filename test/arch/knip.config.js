@@ -37,7 +37,7 @@ const ofTheProduct = {
 const notImported = ['@redocly/cli', 'axe-core', 'prettier']
 
 /** Programs of the system that tests start. */
-const ofTheSystem = ['openssl', 'script', 'unshare']
+const ofTheSystem = ['mkfifo', 'openssl', 'script', 'unshare']
 
 /** A line that is no longer needed is an error in the run over the whole tree. */
 export default ({ production: isProduction = false }) => ({

@@ -16,7 +16,7 @@ export const cleanLine = (line: string): string =>
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .trimEnd()
 
-/** Splits the output of a process into lines of bounded length and keeps the last of them. @internal */
+/** Splits the output of a process into lines of bounded length and keeps the last of them. */
 export class StderrLines {
   readonly #decoder = new StringDecoder('utf8')
   readonly #onLine: (line: string) => void

@@ -23,9 +23,9 @@ const open = ({ path }: OpenedFile): Database.Database => {
 }
 
 /**
- * Copies what is committed from the WAL into the file, as far as no connection reads an older state, and waits for the disk.
- * It waits for no lock. While another process does the same, it does nothing. A file that was removed or replaced is
- * left alone: its WAL may be all that is left of the last changes.
+ * Copies what is committed from the WAL into the file, as far as no connection reads an older state, and waits for the
+ * disk. It waits for no lock. While another process does the same, it does nothing. A file that was removed or replaced
+ * is left alone: its WAL may be all that is left of the last changes.
  */
 export const copyIntoFile = (file: OpenedFile): void => {
   if (!isThere(file)) return

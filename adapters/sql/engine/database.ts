@@ -190,7 +190,8 @@ const leastPacket = 16 * 1024 * 1024
 
 /**
  * Returns a sentence for each setting of a MySQL or MariaDB server that makes changes fail, or lets the server lose
- * what it acknowledged, and for tables of a release that is too old. A session can change none of them. Empty for SQLite.
+ * what it acknowledged, and for tables of a release that is too old. A session can change none of them. Empty for
+ * SQLite.
  */
 export const unsuitableSettings = async (database: SqlDatabase): Promise<readonly string[]> => {
   if (database.dialect === 'sqlite') return []

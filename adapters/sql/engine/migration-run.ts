@@ -16,7 +16,8 @@ import {
 } from './migration-ledger.ts'
 import { makeComposer } from './prepare.ts'
 
-// Collations that compare by bytes, including spaces at the end. MariaDB has the first, MySQL 8.0.17 and newer the second.
+// Collations that compare by bytes, including spaces at the end. MariaDB has the first, MySQL 8.0.17 and newer the
+// second.
 const collations = ['utf8mb4_nopad_bin', 'utf8mb4_0900_bin']
 // Releases up to v2026.11.25 took it where a server had none of them.
 const formerCollation = 'utf8mb4_bin'

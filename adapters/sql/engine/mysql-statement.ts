@@ -23,8 +23,8 @@ export const isTimedOut = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === timedOutCode
 
 /**
- * MySQL ran nothing: while it opened the tables that the statement names, or those that refer to them, one was no longer
- * the one of the prepared statement. That happens to tables for which its cache has no room.
+ * MySQL ran nothing: while it opened the tables that the statement names, or those that refer to them, one was no
+ * longer the one of the prepared statement. That happens to tables for which its cache has no room.
  */
 const mustPrepareAgain = (error: unknown): boolean => (error as { readonly errno?: unknown } | null)?.errno === 1615
 
