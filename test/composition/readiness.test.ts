@@ -125,7 +125,7 @@ test('what another instance would not do better degrades: 200 for load balancers
   t.regex(broken.metrics ?? '', /^moorage_degraded\{check="certificate"\} 0$/m)
 })
 
-test('a database that is away makes the instance not ready, in text and metric, and says nothing of releases', async (t) => {
+test('a database that is away makes the instance not ready, in text and metric, not the release', async (t) => {
   const away = async (): Promise<never> => {
     throw new Error('away')
   }

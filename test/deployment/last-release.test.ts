@@ -49,7 +49,7 @@ test('the last release and this one run on one database, and what either writes 
   t.regex(error.message, /migrated by a newer Moorage/)
 })
 
-test('an upgrade that is given up: the last release serves what this one wrote, and this one continues later', async (t) => {
+test('an upgrade that is given up: the last release serves what this one wrote', async (t) => {
   t.timeout(600_000)
   const fake = await startFakeKubernetes()
   t.teardown(() => fake.stop())
