@@ -140,7 +140,7 @@ module.exports = {
     {
       name: 'adapters-by-ports',
       comment:
-        'An adapter uses the kernel, types.ts and ports.ts of any part, its own folder, what guards requests to outside, and the environment of threads; never a use case, a plugin or the composition root.',
+        'An adapter uses the kernel, types.ts and ports.ts of any part, its own folder, what guards requests to outside, and the environment, priority and use of processes and threads; never a use case, a plugin or the composition root.',
       severity: 'error',
       from: { path: '^adapters/([^/]+)/' },
       to: {
@@ -150,7 +150,7 @@ module.exports = {
           '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$',
           '^adapters/$1/',
           '^adapters/outbound/',
-          '^adapters/system/thread-environment\\.ts$',
+          '^adapters/system/(helper-)?processes\\.ts$',
         ],
       },
     },

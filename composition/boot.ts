@@ -1,9 +1,10 @@
 import type { NameResolver } from '../adapters/outbound/name-resolver.ts'
-import type { LogScope } from '../adapters/logging/log-scope.ts'
+import type { LogScope } from '../adapters/logging/bunyan-log.ts'
 import type { ReadingBudgets } from '../adapters/outbound/reading-budgets.ts'
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
 import type { HeldObjects, ObjectRows } from '../adapters/sql/kit/object-rows.ts'
 import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
+import type { HelperProcesses } from '../adapters/system/helper-processes.ts'
 import type { SharedClock } from '../adapters/system/shared-clock.ts'
 import type { Catalogue } from '../core/authz/types.ts'
 import type { SentSubject } from '../core/bus/types.ts'
@@ -84,6 +85,8 @@ export interface Boot<OwnSettings = unknown> {
   readonly scope: LogScope
   /** Bounded pools that the metrics show. */
   readonly pools: WatchedPools
+  /** Processes that this one starts. */
+  readonly helpers: HelperProcesses
   readonly processes: Processes
   /**
    * Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound.

@@ -12,7 +12,7 @@ import type { FrameSettings } from './config/frame-settings.ts'
 import type { SettingRows, ValuesOf } from './config/setting.ts'
 import type { Gauges } from './http/gauges.ts'
 import type { ReadinessCheck } from './http/ops-server.ts'
-import type { Tag } from './http/openapi/tags.ts'
+import type { Tag } from './http/openapi/document.ts'
 import type { WebPage } from './http/pages/web-page.ts'
 
 /** What a part has started. */

@@ -90,7 +90,7 @@ async function run(wanted: RunArguments): Promise<number> {
   const base = await environmentFor(wanted)
   try {
     const run = await withFileTimes((times) =>
-      withComponents(chosen !== undefined, wanted.only, { ...base, MOORAGE_TEST_TIMES: times }, (environment) =>
+      withComponents(chosen !== undefined, wanted, { ...base, MOORAGE_TEST_TIMES: times }, (environment) =>
         chosen === undefined ? runAll(environment) : runAva(chosen, [], environment),
       ),
     )
@@ -157,13 +157,13 @@ function chosenFiles({ selection, patterns }: RunArguments): readonly string[] |
 /** Answers nothing when only the components were asked for. */
 async function withComponents<T>(
   isChosen: boolean,
-  only: RunArguments['only'],
+  { only, mysql }: RunArguments,
   base: NodeJS.ProcessEnv,
   work: (environment: NodeJS.ProcessEnv) => Promise<T>,
 ): Promise<T | undefined> {
-  // With named files a component starts when a file first asks for it.
-  if (isChosen) return work(base)
-  const components = await startComponents(say, base)
+  // With named files a component starts when a file first asks for it. MySQL takes too long to start for each of them.
+  if (isChosen && mysql === undefined) return work(base)
+  const components = await startComponents(say, base, isChosen ? ['mariadb'] : undefined)
   try {
     return only === 'components' ? undefined : await work({ ...base, ...components.environment })
   } finally {
@@ -185,6 +185,7 @@ async function environmentFor(wanted: RunArguments): Promise<NodeJS.ProcessEnv> 
     NODE_OPTIONS: [process.env['NODE_OPTIONS'] ?? '', ...(await bundleOption())].join(' ').trim(),
     [environmentNames.without]: without,
     [environmentNames.thorough]: String(wanted.selection.kind === 'slow'),
+    ...(wanted.mysql === undefined ? {} : { [environmentNames.mysqlRelease]: wanted.mysql }),
   }
 }
 

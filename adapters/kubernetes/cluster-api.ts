@@ -27,7 +27,9 @@ import {
   isDoubtful,
   judgeAnswer,
   leavesPrefix,
+  maySendAgain,
   namingHub,
+  placeForShort,
   prefixOf,
   splitsSegment,
 } from './connections.ts'
@@ -166,8 +168,16 @@ export const askCluster = async (
       headersTimeout: timeoutMilliseconds,
       bodyTimeout: timeoutMilliseconds,
     })
+  const sendSafely = async (): Promise<Dispatcher.ResponseData> => {
+    try {
+      return await sendOnce()
+    } catch (error) {
+      if (until.aborted || !maySendAgain(asked.method, error)) throw error
+      return sendOnce()
+    }
+  }
   const send = async (): Promise<Dispatcher.ResponseData> => {
-    const answer = await sendOnce()
+    const answer = await sendSafely()
     const retryAfterSeconds = askedToRetryAfter(answer)
     if (retryAfterSeconds === undefined) return answer
     await answer.body.dump()
@@ -316,10 +326,16 @@ export const makeUndiciClusterApi = (
     // the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return left(recordChanged)
-    const { short, connection } = opened
+    const { connection } = opened
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return left(AddressRefused(refused))
     const endpoint = { ...connection, ownerId: connection.link.ownerId }
-    return reported(reads, endpoint, askCluster(short, endpoint, asked, requestTimeoutMilliseconds, signal, reads))
+    const place = placeForShort(opened, reads.budgets.account(endpoint.ownerId))
+    try {
+      const answered = askCluster(place.pool, endpoint, asked, requestTimeoutMilliseconds, signal, reads)
+      return await reported(reads, endpoint, answered)
+    } finally {
+      place.leave()
+    }
   },
 })

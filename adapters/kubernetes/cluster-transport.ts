@@ -9,15 +9,18 @@ import type { ClusterConnection, ClusterCredential } from '../../core/clusters/t
 import type { Exchange } from '../../core/kernel/exchange.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import { PassedMemory } from '../outbound/reading-budgets.ts'
+import { PassedMemory } from '../outbound/passed-memory.ts'
 import type { AskHub, ClusterAddress, ClusterPools, ConnectionPools } from './connections.ts'
 import {
   authorization,
+  clusterNotReached,
   isDoubtful,
   judgeAnswer,
   judgeForeign,
   leavesPrefix,
+  maySendAgain,
   namingHub,
+  placeForShort,
   recordChanged,
   toReachFailure,
 } from './connections.ts'
@@ -47,8 +50,8 @@ interface AnswerJudge {
 class ClientLeft extends Error {}
 
 /**
- * Relays an answer from undici to an exchange, chunk by chunk, with backpressure from the client. `settle` is called
- * once; with a failure only if nothing has been answered.
+ * Relays an answer from undici to an exchange, chunk by chunk, with backpressure from the client. `settle` or
+ * `fail` is called once; `settle` with a failure only if nothing has been answered.
  */
 class RelayHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
@@ -68,6 +71,9 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   readonly #upstream: UpstreamRequest
   readonly #signal: AbortSignal
   readonly #settle: (outcome: Either<ReachFailure, number>) => void
+  readonly #fail: (error: unknown) => void
+  /** Sends the request once more. */
+  #sendAgain: (() => void) | undefined
   readonly #judge: AnswerJudge | undefined
 
   constructor(
@@ -75,9 +81,11 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     upstream: UpstreamRequest,
     signal: AbortSignal,
     settle: (outcome: Either<ReachFailure, number>) => void,
+    fail: (error: unknown) => void,
     judge?: AnswerJudge,
   ) {
     this.#judge = judge
+    this.#fail = fail
     this.#exchange = exchange
     this.#upstream = upstream
     this.#signal = signal
@@ -85,9 +93,16 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.#leave)
   }
 
+  /** Sends the request, and once more if the cluster closes the connection without an answer and it may be sent twice. */
+  send(dispatch: () => void): void {
+    this.#sendAgain = dispatch
+    dispatch()
+  }
+
   readonly #leave = (): void => {
-    this.#controller?.abort(new ClientLeft())
+    // First, since undici reports the abort as a failure of the connection.
     this.#finish(undefined)
+    this.#controller?.abort(new ClientLeft())
   }
 
   #finish(failure: ReachFailure | undefined): void {
@@ -95,6 +110,14 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     this.#isSettled = true
     this.#signal.removeEventListener('abort', this.#leave)
     this.#settle(failure === undefined ? right(this.#answered) : left(failure))
+  }
+
+  /** Ends with what dispatching or a judge throws, such as Busy. */
+  break(error: unknown): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#signal.removeEventListener('abort', this.#leave)
+    this.#fail(error)
   }
 
   #respond(status: number, headers: readonly (readonly [string, string])[]): void {
@@ -113,6 +136,13 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     if (status < 200 || this.#isSettled) return
+    const coding = headers['transfer-encoding']
+    if (coding !== undefined && String(coding).toLowerCase() !== 'chunked') {
+      // What is left when undici has removed `chunked` would be sent without a name.
+      this.#finish(clusterNotReached('a transfer coding that was not asked for'))
+      controller.abort(new ClientLeft())
+      return
+    }
     this.#isJudged = this.#judge?.doubts(status) === true
     if (status === 401 && !this.#isJudged) {
       this.#finish(CredentialRefused('The cluster refused the stored credential.'))
@@ -121,6 +151,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     }
     this.#status = status === 201 && this.#upstream.createdAsOk ? 200 : status
     this.#headers = this.#upstream.answerHeaders(headers)
+    if (status === 204 || status === 304) return this.#endWithoutBody()
     const isTagged = status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined
     if (isTagged || this.#isJudged) this.#held = []
     else this.#respond(this.#status, this.#headers)
@@ -129,6 +160,16 @@ class RelayHandler implements Dispatcher.DispatchHandler {
       this.#exchange.write(new Uint8Array(0))
       this.#exchange.onStop(() => this.#stop(controller, headers))
     }
+  }
+
+  /** Its length is that of an answer with a body, which undici takes for one that is missing. */
+  #endWithoutBody(): void {
+    this.#respond(
+      this.#status,
+      this.#headers.filter(([name]) => name !== 'content-length'),
+    )
+    this.#exchange.end()
+    this.#finish(undefined)
   }
 
   /** Each JSON event is one line. An answer that is not a watch would look complete if it ended normally. */
@@ -209,7 +250,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled) return
     if (this.#isJudged && this.#judge !== undefined && this.#held !== undefined) {
-      void this.#releaseJudged(this.#judge, this.#held, controller)
+      this.#releaseJudged(this.#judge, this.#held, controller).catch((error: unknown) => this.break(error))
       return
     }
     if (this.#held !== undefined) this.#releaseTagged(this.#held, controller)
@@ -219,6 +260,10 @@ class RelayHandler implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#isSettled) return
+    const sendAgain = this.#sendAgain
+    this.#sendAgain = undefined
+    const isUnanswered = this.#status === 0 && this.#exchange.body === undefined
+    if (isUnanswered && sendAgain !== undefined && maySendAgain(this.#upstream.method, error)) return sendAgain()
     if (this.#exchange.hasResponded) {
       // Part of the answer was sent. A normal end would make it look complete.
       this.#exchange.abort()
@@ -294,23 +339,32 @@ export const makeUndiciClusterTransport = (
     // the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
-    const { short, long, connection } = opened
+    const { connection } = opened
     const refused = refusalOf(opened.address, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     const { credential } = connection
     const { ownerId } = connection.link
+    const { pool, leave } = upstream.isLongLived
+      ? { pool: opened.long, leave: () => undefined }
+      : placeForShort(opened, reads.budgets.account(ownerId))
+    const asked = upstream.isLongLived ? opened.short : pool
     const askHub: AskHub = (request) =>
-      askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
-    return new Promise((done, fail) => {
+      askCluster(asked, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+    return new Promise((done, reject) => {
       const settle = (outcome: Either<ReachFailure, number>): void => {
+        leave()
         if (isLeft(outcome)) report(reads, { credential, ownerId }, outcome.left)
         done(outcome)
       }
-      const handler = new RelayHandler(exchange, upstream, signal, settle, judgeOf(connection, upstream, askHub))
+      const fail = (error: unknown): void => {
+        leave()
+        reject(error as Error)
+      }
+      const handler = new RelayHandler(exchange, upstream, signal, settle, fail, judgeOf(connection, upstream, askHub))
       try {
-        ;(upstream.isLongLived ? long : short).dispatch(dispatchOptions(opened, upstream, exchange.body), handler)
+        handler.send(() => pool.dispatch(dispatchOptions(opened, upstream, exchange.body), handler))
       } catch (error) {
-        fail(error)
+        handler.break(error)
       }
     })
   },

@@ -8,6 +8,7 @@ import type { ClusterConnection, ClusterCredential, GatewayRoute } from '../../c
 import { gatewayGroup, gatewayRoot } from '../../core/clusters/types.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 import { definedFields, textAt } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
@@ -47,8 +48,9 @@ export interface ClusterPools {
   readonly address: ClusterAddress
   /** The pools of the hub through which the cluster is reached. */
   readonly hub: ClusterPools | undefined
-  /** For requests that end by themselves. The clusters of a hub share the hub's. */
+  /** For requests that end by themselves. The clusters of a hub share the hub's, with what counts them. */
   readonly short: Pool
+  readonly shortRequests: ShortRequests
   /** For watches and logs, each on its own connection, so that they never delay short requests. */
   readonly long: Pool
   /** Upgraded connections, which are never pooled. */
@@ -83,10 +85,49 @@ export const recordChanged = ClusterUnreachable(
 )
 
 const shortConnections = 64
+/** Short requests of one account that never wait for those of others. */
+const promisedConnections = 16
 const connectTimeoutMilliseconds = 10_000
 const keepAliveMilliseconds = 30_000
 /** Longer than a short request can wait between two of its calls. */
 const retiredMilliseconds = 180_000
+
+/** Counts the short requests to one server that are under way or wait for a connection. */
+class ShortRequests {
+  readonly #ofAccounts = new Map<AccountKey, number>()
+  #inAll = 0
+
+  /** Counts a request, and reports whether it must not wait for the connections that others hold. */
+  begin(account: AccountKey): boolean {
+    const own = this.#ofAccounts.get(account) ?? 0
+    this.#ofAccounts.set(account, own + 1)
+    this.#inAll += 1
+    return this.#inAll > shortConnections && own < promisedConnections
+  }
+
+  end(account: AccountKey): void {
+    const own = (this.#ofAccounts.get(account) ?? 0) - 1
+    if (own === 0) this.#ofAccounts.delete(account)
+    else this.#ofAccounts.set(account, own)
+    this.#inAll -= 1
+  }
+}
+
+/** A pool for one short request. */
+interface ShortPlace {
+  readonly pool: Pool
+  /** To be called once, when the request has ended. */
+  leave(): void
+}
+
+/**
+ * Returns the pool for a short request of an account. A client that sends or reads slowly holds a connection for as
+ * long as it likes, and one with many of them could hold all. An account that has few gets another connection then.
+ */
+export const placeForShort = ({ short, long, shortRequests }: ClusterPools, account: AccountKey): ShortPlace => ({
+  pool: shortRequests.begin(account) ? long : short,
+  leave: () => shortRequests.end(account),
+})
 
 const cut = async (pools: ClusterPools): Promise<void> => {
   for (const tunnel of pools.tunnels) tunnel.destroy()
@@ -162,6 +203,7 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
         refusal: egress.refusal(url),
       },
       hub,
+      shortRequests: hub?.shortRequests ?? new ShortRequests(),
       short: hub?.short ?? new Pool(url.origin, { ...options, connections: shortConnections }),
       long: new Pool(url.origin, options),
       tunnels: new Set(),
@@ -269,6 +311,16 @@ const connectionProblem = (error: unknown): string => {
   if (refused !== undefined) return refused.message
   return links.map(codeOf).find((code) => code !== undefined) ?? (error instanceof Error ? error.name : 'unknown')
 }
+
+/** What Node and undici call a connection that the other side has closed. */
+const closedCodes: readonly (string | undefined)[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
+
+/**
+ * Reports whether a request without an answer may be sent once more: it changes nothing, and the cluster closed the
+ * connection. Usually it is one that was kept, and which the cluster closed when the request was on its way.
+ */
+export const maySendAgain = (method: string, error: unknown): boolean =>
+  (method === 'GET' || method === 'HEAD') && chain(error).some((link) => closedCodes.includes(codeOf(link)))
 
 /** Returns the failure of a connection, with the reason for the operator's log. */
 export const toReachFailure = (error: unknown): ReachFailure => clusterNotReached(connectionProblem(error))

@@ -10,7 +10,7 @@ import type { ClusterCredential } from '../../core/clusters/types.ts'
 import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import { PassedMemory } from '../outbound/reading-budgets.ts'
+import { PassedMemory } from '../outbound/passed-memory.ts'
 import { jsonOf } from './cluster-api.ts'
 import type { AskHub, Endpoint } from './connections.ts'
 import {

@@ -8,7 +8,7 @@ import { getOrMake } from '../../core/kernel/cache.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makeAccountTurns } from '../outbound/account-turns.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
-import { threadEnvironment } from '../system/thread-environment.ts'
+import { threadEnvironment } from '../system/processes.ts'
 import type { SigningTask } from './signing-thread.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 

@@ -1,7 +1,7 @@
 import PQueue, { TimeoutError } from 'p-queue'
 import { Piscina } from 'piscina'
 import type { PoolLoad } from '../../core/platform/ports.ts'
-import { threadEnvironment } from '../system/thread-environment.ts'
+import { threadEnvironment } from '../system/processes.ts'
 import type { AccountTurnLimits, AskedTurn } from './account-turns.ts'
 import { makeAccountTurns } from './account-turns.ts'
 

@@ -1,9 +1,40 @@
 import type { MessagePort } from 'node:worker_threads'
 import { MessageChannel } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import type { ReportContent, ReportRenderer } from '../../core/usage/reports/ports.ts'
-import { threadEnvironment } from '../system/thread-environment.ts'
-import type { ReportJob, ThreadAnswer, ThreadAsks } from './report-job.ts'
+import type { PoolLoad } from '../../core/platform/ports.ts'
+import type {
+  ReportChart,
+  ReportContent,
+  ReportRenderer,
+  ReportSummary,
+  ReportTable,
+} from '../../core/usage/reports/ports.ts'
+import { startWait } from '../outbound/account-turns.ts'
+import { threadEnvironment } from '../system/processes.ts'
+
+/** A report without the rows of its tables, as it is sent to the thread. */
+export interface ReportOutline extends Omit<ReportContent, 'sections'> {
+  readonly sections: readonly {
+    readonly title: string
+    readonly summary: ReportSummary
+    readonly figures: readonly (readonly [string, string])[]
+    readonly charts: readonly ReportChart[]
+    readonly tables: readonly Omit<ReportTable, 'rows'>[]
+  }[]
+}
+
+export interface ReportJob {
+  readonly outline: ReportOutline
+  /** The thread asks, and waits for each answer before it asks again. */
+  readonly port: MessagePort
+}
+
+/** `table`: its number among the tables of all sections, from 0. */
+export type ThreadAsks =
+  { readonly kind: 'rows'; readonly table: number } | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+
+/** To `rows`: the next rows, or undefined after the last. To `bytes`: undefined once the bytes are taken. */
+export type ThreadAnswer = readonly (readonly string[])[] | undefined
 
 const maxPixels = 24_000_000
 const secondsToDraw = 5
@@ -34,6 +65,11 @@ const readLogo = async (bytes: Uint8Array): Promise<Uint8Array | undefined> => {
 /** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./report-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 
+export interface PdfRenderer extends ReportRenderer {
+  /** The report that is written, those that wait, and how long reports waited. */
+  load(): PoolLoad
+}
+
 export interface PdfRendererOptions {
   /** The longest time between two questions of the thread, in milliseconds: a thread that takes longer is ended. */
   readonly silentMilliseconds?: number
@@ -56,8 +92,9 @@ const jobOf = async ({ sections, branding, ...head }: ReportContent, port: Messa
 export const makePdfRenderer = ({
   silentMilliseconds = 60_000,
   heapMegabytes = 128,
-}: PdfRendererOptions = {}): ReportRenderer => {
+}: PdfRendererOptions = {}): PdfRenderer => {
   let pool: Piscina | undefined
+  let [running, waiting, waits, waitSeconds] = [0, 0, 0, 0]
   let last: Promise<unknown> = Promise.resolve()
   const start = (): Piscina =>
     new Piscina({
@@ -124,13 +161,23 @@ export const makePdfRenderer = ({
       last = new Promise<void>((resolve) => {
         finished = () => resolve()
       })
+      const endWait = startWait('reports')
+      const since = performance.now()
+      waiting += 1
+      await before
+      waiting -= 1
+      running += 1
+      waits += 1
+      waitSeconds += (performance.now() - since) / 1000
+      endWait()
       try {
-        await before
         yield* write(content, signal)
       } finally {
+        running -= 1
         finished()
       }
     },
+    load: () => ({ running, waiting, waits, waitSeconds, refusals: 0 }),
     async close() {
       await pool?.destroy()
       pool = undefined

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { ReportJob, ThreadAnswer, ThreadAsks } from './report-job.ts'
+import type { ReportJob, ThreadAnswer, ThreadAsks } from './pdf-renderer.ts'
 import { monthTitle, ReportPages } from './report-pages.ts'
 import { page } from './report-style.ts'
 import { TaggedDocument } from './tagged-document.ts'

@@ -1,6 +1,6 @@
 import { hashSync, verifySync } from '@node-rs/argon2'
 import type { HashingTask } from './passwords.ts'
-import { lowerThreadPriority } from './thread-priority.ts'
+import { lowerThreadPriority } from '../system/processes.ts'
 
 /** Hashes or verifies one password of the pool. */
 export const resultOf = (task: HashingTask): string | boolean =>

@@ -9,7 +9,7 @@ import type { CommonPasswords, PasswordHasher } from '../../core/identity/ports.
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import { makeAccountTurns } from '../outbound/account-turns.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
-import { threadEnvironment } from '../system/thread-environment.ts'
+import { threadEnvironment } from '../system/processes.ts'
 
 export type HashingTask =
   | { readonly kind: 'hash'; readonly password: string; readonly parameters: Options }
@@ -86,6 +86,10 @@ export interface HashingQueueOptions {
   readonly caller?: Pick<ReadingBudgets, 'account' | 'signal'>
 }
 
+/** A name that a stranger enters must not be that of a network: the callers of that network would wait for it. */
+const placeOfNamed = (named: number | string | undefined): number | string | undefined =>
+  typeof named === 'string' ? `name ${named}` : named
+
 /** One queue for the whole process, because the machine's cores are shared. */
 export const makeHashingQueue = ({ share = (total) => total, caller }: HashingQueueOptions = {}): HashingQueue => {
   const atOnce = Math.max(1, share(hashingConcurrency()))
@@ -98,7 +102,8 @@ export const makeHashingQueue = ({ share = (total) => total, caller }: HashingQu
     waitMilliseconds: longestWaitMilliseconds,
   })
   return {
-    run: (named, work) => turns.run({ account: caller?.account(), named, signal: caller?.signal() }, work),
+    run: (named, work) =>
+      turns.run({ account: caller?.account(), named: placeOfNamed(named), signal: caller?.signal() }, work),
     load: turns.load,
   }
 }

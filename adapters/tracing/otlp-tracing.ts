@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest } from 'node:http'
 import type { Context, Span } from '@opentelemetry/api'
-import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { ReadableSpan, Sampler, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { OpenSpan, SpanAttributes, SpanStart, TraceContext, Tracing } from '../../core/platform/ports.ts'
 import type { EndedWait } from '../outbound/account-turns.ts'
 import { endedWaits } from '../outbound/account-turns.ts'
@@ -12,7 +12,10 @@ export interface OtlpOptions {
   readonly endpoint: string
   /** Headers of requests to the receiver, such as its credential. */
   readonly headers: Readonly<Record<string, string>>
-  /** Percentage of the traces that begin here. A trace that a caller began is recorded as the caller says. */
+  /**
+   * Percentage of the traces that begin here. A trace that a caller began is recorded as the caller says, but only so
+   * many of those that are recorded for this reason alone.
+   */
   readonly percent: number
   readonly release: string
   readonly instanceId: string
@@ -30,6 +33,8 @@ export interface OtlpTracing extends Tracing {
 
 /** Spans that wait for the receiver; further ones are lost, and counted. */
 const mostWaiting = 4096
+/** Traces that are recorded only because their callers ask for it, at once, and how many more in each second. */
+const mostAsked = { atOnce: 60, perSecond: 1 }
 const exportMilliseconds = 5_000
 const troubleMilliseconds = 60_000
 const requestCreated = 'http.client.request.created'
@@ -92,6 +97,31 @@ const makeCounting = ({ core, sdk }: Libraries, exporter: SpanExporter, onTroubl
   return { processor, lost: () => lost }
 }
 
+/**
+ * Decides about traces that were begun elsewhere and are recorded there. A recorded request takes more than twice the
+ * time, so callers who are not even known yet cannot have all of theirs recorded. The id of the trace is the caller's
+ * choice, too, and decides nothing.
+ */
+const makeAskedSampler = ({ api, sdk }: Libraries, percent: number): Sampler => {
+  let [left, sinceMs] = [mostAsked.atOnce, performance.now()]
+  const takeOne = (): boolean => {
+    const nowMs = performance.now()
+    left = Math.min(mostAsked.atOnce, left + ((nowMs - sinceMs) / 1000) * mostAsked.perSecond)
+    sinceMs = nowMs
+    if (left < 1) return false
+    left -= 1
+    return true
+  }
+  return {
+    shouldSample(_context, _traceId, _name, kind) {
+      // A task continues a trace of this service.
+      const isRecorded = kind !== api.SpanKind.SERVER || Math.random() * 100 < percent || takeOne()
+      return { decision: isRecorded ? sdk.SamplingDecision.RECORD_AND_SAMPLED : sdk.SamplingDecision.NOT_RECORD }
+    },
+    toString: () => 'AskedSampler',
+  }
+}
+
 const textAccess = {
   get: (carrier: Record<string, string>, key: string) => carrier[key],
   keys: (carrier: Record<string, string>) => Object.keys(carrier),
@@ -111,14 +141,18 @@ class Spans implements Tracing {
   readonly #api
   readonly #propagator
 
-  constructor({ api, core, sdk, resources }: Libraries, processor: SpanProcessor, options: OtlpOptions) {
+  constructor(loaded: Libraries, processor: SpanProcessor, options: OtlpOptions) {
+    const { api, core, sdk, resources } = loaded
     const provider = new sdk.BasicTracerProvider({
       resource: resources.resourceFromAttributes({
         'service.name': 'moorage',
         'service.version': options.release,
         'service.instance.id': options.instanceId,
       }),
-      sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(options.percent / 100) }),
+      sampler: new sdk.ParentBasedSampler({
+        root: new sdk.TraceIdRatioBasedSampler(options.percent / 100),
+        remoteParentSampled: makeAskedSampler(loaded, options.percent),
+      }),
       spanProcessors: [processor],
     })
     this.#api = api

@@ -31,7 +31,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
 /** The modules that read settings and open the store are loaded by the commands that use them. */
 const partContext = (context: CommandContext): PartContext => ({
   ...context,
-  settings: async (options) => (await (await import('./loaded-config.ts')).configOf(context, options)).settings,
+  settings: async (options) => (await (await import('./config.ts')).configOf(context, options)).settings,
   onStore: async (options, work) => (await import('./on-store.ts')).onStore(context, options, work),
 })
 
@@ -45,7 +45,7 @@ const partCommands = async (words: readonly string[], context: CommandContext): 
   const config = words[words.indexOf('--config') + 1]
   if (isKnown || (plugins === '' && file === '' && !words.includes('--config'))) return own
   try {
-    const { configOf } = await import('./loaded-config.ts')
+    const { configOf } = await import('./config.ts')
     const loaded = await configOf(context, words.includes('--config') && config !== undefined ? { config } : {})
     const outside = loaded.parts.slice(loaded.ownParts)
     return [...own, ...outside.flatMap(({ commands }) => (commands === undefined ? [] : [commands]))]
@@ -87,6 +87,13 @@ const inherit = (parent: Command, program: Command): void => {
   }
 }
 
+/** Errors of writing name no file: which disk is full must be said in general. */
+const reasonOf = (error: NodeJS.ErrnoException): string =>
+  error.code === 'ENOSPC' || error.code === 'EDQUOT'
+    ? `A disk is full (${error.code}${error.path === undefined ? '' : `, ${error.path}`}). Make room where this ` +
+      'command writes: the file that you named, the data folder (MOORAGE_DATA_DIR) and MOORAGE_TEMP_DIR.'
+    : error.message
+
 const failureCode = (error: unknown, context: CommandContext): ExitCode => {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   if (error instanceof StartRefused) {
@@ -98,7 +105,7 @@ const failureCode = (error: unknown, context: CommandContext): ExitCode => {
       )
     return 1
   }
-  context.say(`moorage: ${error instanceof Error ? error.message : 'failed for an unknown reason'}`)
+  context.say(`moorage: ${error instanceof Error ? reasonOf(error) : 'failed for an unknown reason'}`)
   if (context.environment['MOORAGE_LOG_LEVEL'] === 'debug' && error instanceof Error) context.say(error.stack ?? '')
   return 1
 }

@@ -1,11 +1,14 @@
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
-import { configOf } from './loaded-config.ts'
 import { loadParts } from '../parts.ts'
 import { fileKey } from '../config/setting.ts'
 import { configSchema, settingsOf } from '../config/settings.ts'
 import type { LoadedConfig } from '../config/config.ts'
+import { loadConfig } from '../config/config.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
+
+export const configOf = (context: Pick<CommandContext, 'environment'>, options: CommonOptions): Promise<LoadedConfig> =>
+  loadConfig({ environment: context.environment, file: options.config })
 
 interface ShownSetting {
   readonly key: string

@@ -10,7 +10,7 @@ import { compose, makeStopSequence } from '../service/compose.ts'
 import { passingFoundation } from '../service/foundation.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
-import { configOf } from './loaded-config.ts'
+import { configOf } from './config.ts'
 
 const nothing = (): void => undefined
 const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import cluster from 'node:cluster'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -33,9 +34,81 @@ const workerArguments = (): string[] => {
   return given.includes(semiSpace) ? process.execArgv : [...process.execArgv, `${semiSpace}=${semiSpaceMiB}`]
 }
 
+/** A message between node:cluster and a worker. Node does not document it: docs/decisions/workers.md gives the reason. */
+interface ClusterMessage {
+  readonly cmd?: string
+  readonly act?: string
+  /** A listening socket. */
+  readonly key?: string
+  readonly seq?: number
+  /** The `seq` that is answered. */
+  readonly ack?: number
+  readonly accepted?: boolean
+  readonly errno?: number | null
+}
+const clusterCommand = 'NODE_CLUSTER'
+
+interface SentConnection {
+  readonly key: string
+  readonly handle: { close(): void }
+}
+
+/**
+ * Returns a function to be called with each worker when it is started. Connections that a worker has not accepted when
+ * it ends go to another one that listens on the same socket, and are closed if there is none. node:cluster would keep
+ * them open without an answer. A worker accepts before it reads, so the other one receives all that the client sends.
+ * @internal
+ */
+export const makeConnectionRecovery = (): ((worker: ChildProcess) => void) => {
+  const listening = new Map<ChildProcess, Set<string>>()
+  const isListenedOn = (key: string): boolean => [...listening.values()].some((keys) => keys.has(key))
+  return (worker) => {
+    const keys = new Set<string>()
+    const sent = new Map<number, SentConnection>()
+    listening.set(worker, keys)
+    const send = worker.send.bind(worker) as (...message: unknown[]) => boolean
+    const noteSent = ({ cmd, act, key, seq, ack, errno }: ClusterMessage, handle: unknown): void => {
+      if (cmd !== clusterCommand || key === undefined) return
+      if (act === 'newconn' && seq !== undefined) sent.set(seq, { key, handle: handle as SentConnection['handle'] })
+      // The answer to a worker that listens.
+      else if (ack !== undefined && (errno ?? 0) === 0) keys.add(key)
+    }
+    const noteReceived = ({ cmd, act, key, ack, accepted }: ClusterMessage): void => {
+      if (cmd !== clusterCommand) return
+      if (act === 'close' && key !== undefined) keys.delete(key)
+      const connection = ack === undefined ? undefined : sent.get(ack)
+      if (ack === undefined || connection === undefined) return
+      sent.delete(ack)
+      // node:cluster puts what was refused into a queue, which no worker empties in this case.
+      if (accepted !== true && !isListenedOn(connection.key)) connection.handle.close()
+    }
+    worker.send = (message: ClusterMessage, ...rest: unknown[]): boolean => {
+      noteSent(message, rest[0])
+      return send(message, ...rest)
+    }
+    worker.on('internalMessage', noteReceived)
+    worker.once('disconnect', () => void listening.delete(worker))
+    const settle = (): void => {
+      // Node does not emit it while a connection is on its way, and node:cluster would still send to this worker.
+      if (listening.has(worker)) worker.emit('disconnect')
+      for (const ack of [...sent.keys()])
+        worker.emit('internalMessage', { cmd: clusterCommand, ack, accepted: false } satisfies ClusterMessage)
+    }
+    const disconnect = worker.disconnect.bind(worker)
+    // Node calls it at the end of the channel, after all that the worker sent was received.
+    worker.disconnect = () => {
+      disconnect()
+      process.nextTick(settle)
+    }
+  }
+}
+
+const recoverConnections = makeConnectionRecovery()
+
 /** Starts this command again as a worker, which shares listening sockets with the others. */
 const forkWorker = (): WorkerProcess => {
   const worker = cluster.fork()
+  recoverConnections(worker.process)
   // A message to a process that has ended.
   worker.on('error', () => undefined)
   return {

@@ -5,7 +5,7 @@ import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lin
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { loadFrameSettings } from '../config/config.ts'
-import { configOf } from './loaded-config.ts'
+import { configOf } from './config.ts'
 import { beforeCrash, runUntilStopped } from './lifecycle.ts'
 import { StartRefused } from '../boot.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'

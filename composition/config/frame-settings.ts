@@ -4,8 +4,8 @@ import { absentUnlessSet, withDefault } from './setting.ts'
 import {
   addressRange,
   egressTarget,
-  listenAddress,
   listOf,
+  listenAddress,
   matching,
   origin,
   secretUrl,
@@ -15,6 +15,10 @@ import {
   words,
   yesNo,
 } from './setting-type.ts'
+import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
+import type { MysqlOptions } from '../../adapters/sql/engine/mysql-pool.ts'
+import type { WaitingAccount } from '../../adapters/sql/engine/wait-queue.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 /** The settings of the frame: what the process needs whatever its parts are. */
 export const frameSettings = {
@@ -190,10 +194,35 @@ export const frameSettings = {
     'MOORAGE_TRACE_PERCENT',
     wholeNumber(0, 100),
     '100',
-    'Percentage of traces that are recorded. Where the caller sends a traceparent, its choice counts.',
+    'Percentage of traces that are recorded. For a bounded number of traces the choice in the traceparent counts.',
   ),
   plugins: withDefault('MOORAGE_PLUGINS', listOf(words), '', "Module paths of a deployer's own plugins."),
 } as const
 
 /** The settings of the frame, parsed and typed; paths are absolute, secrets are wrapped. */
 export type FrameSettings = ValuesOf<typeof frameSettings>
+
+/**
+ * Returns the limits of connections to the database.
+ * @param account the account of a caller, for the turns of those who wait.
+ */
+export const databaseOptionsOf = (
+  { databaseTimeoutSeconds }: Pick<FrameSettings, 'databaseTimeoutSeconds'>,
+  account?: WaitingAccount,
+): DatabaseOptions => {
+  const turns = definedFields({ account })
+  return {
+    sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000, ...turns },
+    mysql: { ...limitsWithin(databaseTimeoutSeconds), ...turns },
+  }
+}
+
+/**
+ * Returns the limits of a connection to MySQL or MariaDB. A statement gets nine tenths of the time; the rest is for
+ * detecting that it ended.
+ */
+const limitsWithin = (seconds: number): MysqlOptions => ({
+  connectTimeoutMilliseconds: seconds * 600,
+  acquireTimeoutMilliseconds: seconds * 400,
+  statementTimeoutMilliseconds: seconds * 900,
+})

@@ -2,7 +2,6 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import restify from 'restify'
-import { strangersOf } from '../../adapters/system/allowances.ts'
 import type { BoundStreamRoute, Method } from '../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../assemble.ts'
 import { answerError } from './answer/write-answer.ts'
@@ -24,8 +23,7 @@ import {
   methodRefusal,
 } from './guard.ts'
 import type { RequestContext } from './request/request-context.ts'
-import { contextOf, placeOf } from './request/request-context.ts'
-import { makeWithinRequest } from './request/request-scope.ts'
+import { accountOf, contextOf, makeWithinRequest, placeOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
 import { bindStreamRoute } from './streams/stream-route.ts'
@@ -163,7 +161,7 @@ const withinBudget = (deps: ApiServerDeps, handler: NodeHandler): NodeHandler =>
     const context = contextOf(req)
     return within(req, context, () =>
       readings.request(
-        () => context.principal?.userId ?? strangersOf(context.sourceIp),
+        () => accountOf(context),
         () => handler(req, res),
         () => context.clientSignal,
       ),

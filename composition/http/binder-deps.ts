@@ -10,8 +10,7 @@ import type { SecretBox } from '../../core/kernel/secret.ts'
 import type { Names } from '../../plugins/kit/names.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
 import type { Packing } from './answer/packed-answer.ts'
-import type { Closing, RequestContext } from './request/request-context.ts'
-import type { RequestScopeDeps } from './request/request-scope.ts'
+import type { Closing, RequestContext, RequestScopeDeps } from './request/request-context.ts'
 import type { RateDecision } from './request/rate-limit.ts'
 
 /** The dependencies that all bound routes share. Created once at start. */

@@ -2,6 +2,7 @@ import type { Metric as PromMetric, MetricObjectWithValues, MetricValue } from '
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
+import type { HelperProcesses, HelperUse } from '../../adapters/system/helper-processes.ts'
 import type { Gauge as Declared, Gauges, GaugeValues, Sample } from './gauges.ts'
 import { otherLabel } from './gauges.ts'
 import type { RequestObserver } from './request/request-context.ts'
@@ -24,8 +25,11 @@ interface MetricSources {
   readonly disks?: () => Promise<Readonly<Record<string, { readonly free: number; readonly size: number }>>>
   /** The clock of this machine minus that of the database. */
   readonly clockSkewSeconds?: () => number
-  /** Checks of `/readyz` that degrade the service, by name: 1 while one fails. */
-  readonly degraded?: () => Promise<Readonly<Record<string, 0 | 1>>>
+  /** Checks of `/readyz` that degrade the service, and those that make it not ready, by name: 1 while one fails. */
+  readonly failingChecks?: () => Promise<{
+    readonly degraded: Readonly<Record<string, 0 | 1>>
+    readonly notReady: Readonly<Record<string, 0 | 1>>
+  }>
   /** When the certificate of the API ends; undefined without TLS. */
   readonly certificateUntil?: () => Date
   /** Lines of the log that were lost since the start. */
@@ -36,6 +40,8 @@ interface MetricSources {
   readonly pools?: () => Readonly<Record<string, PoolLoad>>
   /** Spans that were not exported, because the receiver was away or too slow. */
   readonly spansLost?: () => number
+  /** Processes that this one starts, by program. */
+  readonly helpers?: HelperProcesses['uses']
 }
 
 /** The numbers of open connections by the cluster that the path names. */
@@ -136,6 +142,39 @@ const scraped = {
     type: 'counter',
     help: 'Work that found no place in a bounded pool: too much of its account waited, or it waited too long.',
     label: 'pool',
+  },
+  moorage_helper_processes: {
+    help: 'Processes that run beside the service: closing closes months and writes reports.',
+    label: 'program',
+    ofProcesses: 'sum',
+  },
+  moorage_helper_ends_total: {
+    type: 'counter',
+    help: 'Ends of helper processes: done with the code 0, failed with another one, killed by a signal.',
+    label: ['program', 'end'],
+  },
+  moorage_helper_lifetime_seconds: {
+    type: 'summary',
+    help: 'How long helper processes lived that have ended.',
+    label: 'program',
+  },
+  moorage_helper_cpu_seconds_total: {
+    type: 'counter',
+    help: 'Processor time of helper processes, user and system, of those that run and that have ended.',
+    label: 'program',
+  },
+  moorage_helper_peak_memory_bytes: {
+    help: 'The most memory that a helper process had since the start of the service.',
+    label: 'program',
+  },
+  moorage_helper_statement_seconds: {
+    type: 'summary',
+    help: 'Statements of helper processes on the database, and how long they took.',
+    label: 'program',
+  },
+  moorage_not_ready: {
+    help: '1 while the check of /readyz fails; the instance then answers 503 there, and takes no requests of proxies.',
+    label: 'check',
   },
   moorage_degraded: {
     help: '1 while the check of /readyz fails; the service then answers, without what needs it.',
@@ -312,12 +351,27 @@ const boundedCounts = (kind: string, counts: ReadonlyMap<string, number>): reado
 const byPool = <A>(pools: Readonly<Record<string, PoolLoad>>, of: (load: PoolLoad) => A): Record<string, A> =>
   Object.fromEntries(Object.entries(pools).map(([pool, load]) => [pool, of(load)]))
 
+const helperValues = (uses: ReturnType<HelperProcesses['uses']>) => {
+  const of = <A>(read: (use: HelperUse) => A): Readonly<Record<string, A>> =>
+    Object.fromEntries(Object.entries(uses).map(([program, use]) => [program, read(use)]))
+  return {
+    moorage_helper_processes: of(({ running }) => running),
+    moorage_helper_ends_total: Object.entries(uses).flatMap(([program, { ends }]) =>
+      Object.entries(ends).map(([end, value]) => ({ labels: { program, end }, value })),
+    ),
+    moorage_helper_lifetime_seconds: of(({ lives }) => lives),
+    moorage_helper_cpu_seconds_total: of(({ cpuSeconds }) => cpuSeconds),
+    moorage_helper_peak_memory_bytes: of(({ peakBytes }) => peakBytes),
+    moorage_helper_statement_seconds: of(({ counts }) => counts.statements),
+  }
+}
+
 const orElse = <A>(value: Promise<A> | undefined, fallback: A): Promise<A> =>
   (value ?? Promise.resolve(fallback)).catch(() => fallback)
 
 const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof typeof scraped>> => {
-  const [degraded, bytes, disks] = await Promise.all([
-    orElse(sources.degraded?.(), {}),
+  const [failing, bytes, disks] = await Promise.all([
+    orElse(sources.failingChecks?.(), { degraded: {}, notReady: {} }),
     orElse(sources.databaseBytes?.(), {}),
     orElse(sources.disks?.(), {}),
   ])
@@ -325,7 +379,9 @@ const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof ty
   const open = sources.openStreams?.()
   const pools = sources.pools?.() ?? {}
   const until = sources.certificateUntil?.()
+  const helpers = sources.helpers?.()
   return {
+    ...(helpers && helperValues(helpers)),
     ...(load === undefined
       ? {}
       : {
@@ -345,7 +401,8 @@ const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof ty
     moorage_pool_waiting: byPool(pools, ({ waiting }) => waiting),
     moorage_pool_wait_seconds: byPool(pools, ({ waits, waitSeconds }) => ({ count: waits, seconds: waitSeconds })),
     moorage_pool_refusals_total: byPool(pools, ({ refusals }) => refusals),
-    moorage_degraded: degraded,
+    moorage_not_ready: failing.notReady,
+    moorage_degraded: failing.degraded,
     moorage_log_lines_lost_total: sources.logLinesLost?.() ?? 0,
     moorage_trace_spans_lost_total: sources.spansLost?.() ?? 0,
     // Without TLS there is none: 0 would mean 1970.

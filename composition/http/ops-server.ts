@@ -69,10 +69,19 @@ const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
 export const runChecks = (checks: readonly ReadinessCheck[]): Promise<readonly CheckResult[]> =>
   Promise.all(checks.map(withinTimeout))
 
-/** Returns the degrading checks by name: 1 while one fails. */
-export const degradedChecks = async (checks: readonly ReadinessCheck[]): Promise<Readonly<Record<string, 0 | 1>>> => {
-  const results = await Promise.all(checks.filter(({ isDegrading }) => isDegrading === true).map(withinTimeout))
-  return Object.fromEntries(results.map(({ name, passed }) => [name, passed ? 0 : 1]))
+/** Checks by name: 1 while one fails. */
+type FailingChecks = Readonly<Record<string, 0 | 1>>
+
+/** Returns the checks that degrade the service, and those that make the instance not ready. */
+export const failingChecks = async (
+  checks: readonly ReadinessCheck[],
+): Promise<{ readonly degraded: FailingChecks; readonly notReady: FailingChecks }> => {
+  const results = await runChecks(checks.filter(({ isInformative }) => isInformative !== true))
+  const states = (isDegrading: boolean): FailingChecks =>
+    Object.fromEntries(
+      results.filter((each) => each.isDegrading === isDegrading).map(({ name, passed }) => [name, passed ? 0 : 1]),
+    )
+  return { degraded: states(true), notReady: states(false) }
 }
 
 /**

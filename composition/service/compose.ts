@@ -1,4 +1,5 @@
 import { makeNameResolver } from '../../adapters/outbound/name-resolver.ts'
+import { makeHelperProcesses } from '../../adapters/system/helper-processes.ts'
 import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
 import { makeSecretBox } from '../../adapters/security/keyring.ts'
 import { makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
@@ -22,8 +23,8 @@ import { addressUrl } from '../config/setting-type.ts'
 import type { Container } from '../container.ts'
 import { makeContainer } from '../container.ts'
 import { knownSchemaOf } from '../migrations.ts'
-import type { Tag } from '../http/openapi/tags.ts'
-import { tagsOf } from '../http/openapi/tags.ts'
+import type { Tag } from '../http/openapi/document.ts'
+import { tagsOf } from '../http/openapi/document.ts'
 import type { AnyPart } from '../part.ts'
 import type { Source, Wanted } from '../wiring.ts'
 import { wiringProblems } from '../wiring.ts'
@@ -303,6 +304,7 @@ const bootOf = ({ config, foundation, log, processes = oneProcess }: ComposeInpu
     tracing,
     scope,
     pools,
+    helpers: makeHelperProcesses(log),
     processes,
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,

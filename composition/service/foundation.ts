@@ -14,7 +14,7 @@ import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-stor
 import { openDatabase, watchChanges } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
 import { isCurrent, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
-import { databaseOptionsOf } from '../config/database-options.ts'
+import { databaseOptionsOf, frameSettings } from '../config/frame-settings.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { ReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
@@ -24,7 +24,6 @@ import { openSharedClock } from '../../adapters/system/shared-clock.ts'
 import { isSealedBy } from '../../core/audit/audit-chain.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
-import { frameSettings } from '../config/frame-settings.ts'
 import { StartRefused } from '../boot.ts'
 import type { MigratedParts } from '../migrations.ts'
 import { migrationsFor } from '../migrations.ts'
@@ -97,9 +96,8 @@ const openKeys = async (path: string, database: SqlDatabase): Promise<KeyringInU
 export const keyringLost = (path: string): string =>
   `The key ring ${path} is not there, but the database is in use: a new one could not read what it holds sealed. ` +
   'Restore it from its backup, or give this instance that of the others (MOORAGE_KEYRING). If it is lost ' +
-  'for good, start once with ' +
-  'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one, then once with: moorage serve ' +
-  '--accept-key-ring. Then every cluster must be imported again.'
+  'for good, make a new one with: moorage keys init, and start once with: moorage serve --accept-key-ring. ' +
+  'Then every cluster must be imported again.'
 
 /** Reports whether an account exists. The first start creates one together with the key ring. */
 export const isInUse = async (database: SqlDatabase): Promise<boolean> => {

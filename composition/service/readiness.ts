@@ -3,8 +3,8 @@ import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { daysLeft, expiryTold } from '../../adapters/security/tls-identity.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import type { SharedClock } from '../../adapters/system/shared-clock.ts'
-import { whyUnwritable } from '../../adapters/system/temporary-folder.ts'
-import type { Fleet, InstanceLevel } from '../../core/kernel/instances.ts'
+import { whyUnwritable } from '../../adapters/system/files.ts'
+import type { Fleet } from '../../core/kernel/instances.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { ReadinessCheck } from '../http/ops-server.ts'
 import type { Foundation } from './foundation.ts'
@@ -108,16 +108,19 @@ const certificateChecks = (certificate: CertificateInUse['current']): readonly R
 
 /** Shows an upgrade that is under way, or that an instance was forgotten. */
 export const releasesCheck = (fleet: Fleet, knownSchema: string): ReadinessCheck => {
-  let lowest: InstanceLevel | undefined
+  const unread = 'the instances could not be read'
+  let reason = unread
   return {
     name: 'releases',
     isInformative: true,
     check: async () => {
+      reason = unread
       if (await fleet.knows(knownSchema)) return true
-      lowest = await fleet.lowest()
+      const lowest = await fleet.lowest()
+      reason = `an instance of ${lowest?.version ?? 'v2026.11.25 or older'} is alive: see docs/upgrades.md`
       return false
     },
-    reason: () => `an instance of ${lowest?.version ?? 'v2026.11.25 or older'} is alive: see docs/upgrades.md`,
+    reason: () => reason,
   }
 }
 

@@ -8,13 +8,15 @@ import { beatMilliseconds, makeSqlInstanceRegister } from '../../adapters/sql/ke
 import { makeDatabaseSize } from '../../adapters/sql/engine/database.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
-import { disksOf } from '../../adapters/system/temporary-folder.ts'
+import { disksOf } from '../../adapters/system/files.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
+import { recordChange } from '../../core/kernel/unit-of-work.ts'
+import { PlatformUnitOfWorkToken } from '../../core/platform/ports.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import type { Assembly, Listener } from '../assemble.ts'
 import type { ListenAddress } from '../config/setting-type.ts'
@@ -26,7 +28,7 @@ import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import { besideOthers, knownSchemaOf, migrationsFor, postponed } from '../migrations.ts'
 import type { OpsServer, OpsServerDeps } from '../http/ops-server.ts'
-import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
+import { failingChecks, makeOpsServer } from '../http/ops-server.ts'
 import type { Processes } from '../boot.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
@@ -35,11 +37,11 @@ import type { Composition, PartsConfig, StopSequence } from './compose.ts'
 import { compose, makeStopSequence } from './compose.ts'
 import { addressUrl, showAddress } from '../config/setting-type.ts'
 import type { FirstAdmin } from './operator.ts'
-import { FirstAdminToken } from './operator.ts'
+import { FirstAdminToken, operatorCall } from './operator.ts'
 import type { Foundation } from './foundation.ts'
 import type { CertificateInUse } from './readiness.ts'
 import { makeCertificateInUse, readinessChecks, releasesCheck } from './readiness.ts'
-import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
+import { isKeyringOf, openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs } from './jobs.ts'
 import { openTracing, tracedDatabase } from './tracing.ts'
 
@@ -165,7 +167,9 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       stops,
     })
     await bringSchemaUp(foundation, { ...input.config, settings }, input.log)
-    if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
+    await (input.acceptsKeyring === true
+      ? acceptKeyring(composition, foundation)
+      : refuseOtherKeyring(foundation, settings.keyring))
     if (worker?.replaces !== undefined) await makeSqlInstanceRegister(foundation.database, worker.replaces).leave()
     await startHeartbeat(composition, foundation, stops)
     // A step that removes what this version uses may have begun before this process was seen.
@@ -194,6 +198,15 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     held?.close()
     throw error
   }
+}
+
+/** Writes a row of the audit log, by which the next start knows the key ring as that of the database. */
+const acceptKeyring = async ({ container }: Composition, foundation: Foundation): Promise<void> => {
+  if (await isKeyringOf(foundation.database, foundation.keyring)) return
+  await recordChange(container.resolve(PlatformUnitOfWorkToken), operatorCall('serve.acceptKeyRing'), {
+    action: 'key-ring.accepted',
+    objectType: 'key-ring',
+  })
 }
 
 /** Opens the traces that the settings ask for. They end before the database, after everything that they record. */
@@ -269,14 +282,15 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
     metrics.add(gauges, read.make(container.give(read.needs)))
   const { tls } = boot
   metrics.read({
-    degraded: () => degradedChecks(checks),
+    failingChecks: () => failingChecks(checks),
     ...(tls && { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
     logLinesLost: () => logState().lost,
     takesChanges: () => foundation.refusal() === undefined,
     databaseBytes: makeDatabaseSize(foundation.database, boot.settings.databaseUrl.reveal()),
     disks: () => disksOf({ data: boot.settings.dataDir, temp: boot.settings.tempDir }),
     pools: boot.pools.loads,
-    spansLost: foundation.traces.lost,
+    helpers: boot.helpers.uses,
+    spansLost: () => foundation.traces.lost() + boot.helpers.uses().closing.counts.spansLost,
   })
   const ops = makeOps({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)

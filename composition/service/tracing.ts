@@ -1,9 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { LogScope } from '../../adapters/logging/log-scope.ts'
-import { makeLogScope } from '../../adapters/logging/log-scope.ts'
+import type { LogScope } from '../../adapters/logging/bunyan-log.ts'
+import { makeLogScope } from '../../adapters/logging/bunyan-log.ts'
 import type { SqlDatabase, SqlRunner, StatementText } from '../../adapters/sql/kit/statement.ts'
-import type { OtlpTracing } from '../../adapters/tracing/otlp-tracing.ts'
+import type { OtlpOptions, OtlpTracing } from '../../adapters/tracing/otlp-tracing.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { SpanAttributes, SpanStart, Tracing } from '../../core/platform/ports.ts'
@@ -40,25 +40,37 @@ const headersOf = (text: string): Readonly<Record<string, string>> =>
       }),
   )
 
-/** Opens the traces that the settings ask for. The library is loaded only then. */
-export const openTracing = async (
+/** Where traces are exported to. It holds the credential of the receiver. */
+export type OtlpTarget = Omit<OtlpOptions, 'onTrouble'>
+
+/** Returns where the settings send traces; undefined if they are off. */
+export const otlpTargetOf = (
   { otlpEndpoint, otlpHeaders, tracePercent }: FrameSettings,
   instanceId: string,
-  log: Log,
-): Promise<OpenTracing> => {
-  if (otlpEndpoint === undefined) return noOpenTracing()
+): OtlpTarget | undefined =>
+  otlpEndpoint === undefined
+    ? undefined
+    : {
+        endpoint: otlpEndpoint,
+        headers: otlpHeaders === undefined ? {} : headersOf(otlpHeaders.reveal()),
+        percent: tracePercent,
+        release: releaseVersion,
+        instanceId,
+      }
+
+/** Opens the traces that the settings ask for. The library is loaded only then. */
+export const openTracing = async (settings: FrameSettings, instanceId: string, log: Log): Promise<OpenTracing> => {
+  const target = otlpTargetOf(settings, instanceId)
+  if (target === undefined) return noOpenTracing()
   const { openOtlpTracing } = await import('../../adapters/tracing/otlp-tracing.ts')
   const tracing: OtlpTracing = await openOtlpTracing({
-    endpoint: otlpEndpoint,
-    headers: otlpHeaders === undefined ? {} : headersOf(otlpHeaders.reveal()),
-    percent: tracePercent,
-    release: releaseVersion,
-    instanceId,
+    ...target,
     onTrouble: (reason) => log.warn({ reason }, 'spans of traces were not exported and are lost'),
   })
   return { tracing, scope: makeLogScope(tracing.current), lost: tracing.lost, close: tracing.close }
 }
 
+const transactionName = 'TRANSACTION'
 const verb = /^\s*\(?\s*([a-z]+)/i
 const collection = /\b(?:from|into|update|join)\s+[`"]?([a-z_]+)/i
 
@@ -102,9 +114,55 @@ export const tracedDatabase = (database: SqlDatabase, tracing: Tracing): SqlData
     ...database,
     ...tracedRunner(database, tracing, startFor),
     transaction: (work) =>
-      tracing.span({ name: 'TRANSACTION', kind: 'client' }, () =>
+      tracing.span({ name: transactionName, kind: 'client' }, () =>
         database.transaction((tx) => work(tracedRunner(tx, tracing, startFor))),
       ),
+  }
+}
+
+/** Events, and how long they took in all. */
+export interface StatementCounts {
+  readonly count: number
+  readonly seconds: number
+}
+
+/** A database whose statements are counted, and are spans where traces are on. */
+export interface CountedDatabase {
+  readonly db: SqlDatabase
+  readonly counts: {
+    statements(): StatementCounts
+    /** Waits for a connection, or for the turn to change the database. */
+    waits(): StatementCounts
+  }
+}
+
+/** Counts the statements of a helper process, whose database has no other metric. */
+export const countedDatabase = (database: SqlDatabase, tracing = noTracing): CountedDatabase => {
+  let [count, seconds] = [0, 0]
+  const counting: Tracing = {
+    ...tracing,
+    isOn: true,
+    async span(start, work) {
+      // A transaction is not a statement: it has some.
+      if (start.name === transactionName) return tracing.span(start, work)
+      const since = performance.now()
+      try {
+        return await tracing.span(start, work)
+      } finally {
+        count += 1
+        seconds += (performance.now() - since) / 1000
+      }
+    },
+  }
+  return {
+    db: tracedDatabase(database, counting),
+    counts: {
+      statements: () => ({ count, seconds }),
+      waits: () => {
+        const load = database.load()
+        return { count: load.waits, seconds: load.waitSeconds }
+      },
+    },
   }
 }
 

@@ -78,6 +78,9 @@ export type SpanAttribute =
   | 'moorage.object_type'
   | 'moorage.cluster_id'
   | 'moorage.upstream'
+  | 'moorage.statements'
+  | 'moorage.statement_seconds'
+  | 'moorage.wait_seconds'
 
 export type SpanAttributes = Readonly<Partial<Record<SpanAttribute, string | number>>>
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { createConnection } from 'mysql2/promise'
 import { stringify } from 'yaml'
-import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
+import { startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
 import { createRunFolder } from '../support/components/run-folder.ts'
 import { importCluster, makeUser, type BenchUser } from './api-calls.ts'
 import type { Progress } from './progress.ts'
@@ -26,7 +26,7 @@ interface StubCluster {
 /** What rows need, started when the first of them asks and shared by the others; everything ends with `stop`. */
 export interface Lab {
   readonly folder: string
-  mariaDb(): Promise<MariaDbServer>
+  mariaDb(): Promise<DatabaseServer>
   onMariaDb(): Promise<Furnished & { readonly databaseUrl: string }>
   onSqlite(): Promise<Furnished & { readonly path: string }>
   stubCluster(): Promise<StubCluster>
@@ -61,7 +61,7 @@ export function openLab(progress: Progress, profileFolder: string | undefined): 
   }
   const mariaDb = once(async () => {
     progress.doing('starting MariaDB')
-    const server = stopping(await startMariaDb((line) => progress.doing(line)))
+    const server = stopping(await startDatabaseServer((line) => progress.doing(line), { product: 'mariadb' }))
     await withMariaDb(server.url(''), (run) => run(`set global innodb_buffer_pool_size = ${512 * 2 ** 20}`))
     return server
   })

@@ -10,6 +10,7 @@ import { makeChartThreads, makeChartTools } from '../../adapters/charts/chart-th
 import { schemaProblem } from '../../adapters/charts/values-schema.ts'
 import { makeHelmFinder } from '../../adapters/helm/process/helm-finder.ts'
 import { makeGuards, makeHelmProcessRunner, type HelmProcessRunner } from '../../adapters/helm/process/helm-runner.ts'
+import { unwatchedHelpers } from '../support/child-processes.ts'
 import { usualLimits } from '../../adapters/helm/process/limits.ts'
 import { makeLoopbackProxy } from '../../adapters/helm/process/loopback-proxy.ts'
 import { schemaProblems } from '../../adapters/helm/process/schema-problems.ts'
@@ -53,6 +54,7 @@ test.before(async () => {
         guards: makeGuards(process.env['PATH'] ?? ''),
         limits: usualLimits(2),
         folder: tmpdir(),
+        helpers: unwatchedHelpers,
       }),
     )
   }

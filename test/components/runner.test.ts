@@ -69,11 +69,18 @@ test('a run that hangs names the files that have begun and not ended', (t) => {
 test('arguments: names, parts and patterns', (t) => {
   t.deepEqual(parseRunArguments(['--without', 'mariadb', '--without=static', 'test/a.test.ts']), {
     kind: 'run',
-    run: { without: ['mariadb', 'static'], only: undefined, selection: { kind: 'all' }, patterns: ['test/a.test.ts'] },
+    run: {
+      without: ['mariadb', 'static'],
+      only: undefined,
+      selection: { kind: 'all' },
+      mysql: undefined,
+      patterns: ['test/a.test.ts'],
+    },
   })
   t.like(parseRunArguments(['--slow']), { run: { selection: { kind: 'slow' } } })
   t.like(parseRunArguments(['--changed']), { run: { selection: { kind: 'changed', since: 'HEAD' } } })
   t.like(parseRunArguments(['--since', 'main~2']), { run: { selection: { kind: 'changed', since: 'main~2' } } })
+  t.like(parseRunArguments(['--mysql', '8']), { run: { mysql: '8', selection: { kind: 'all' } } })
   t.is(parseRunArguments(['--help']).kind, 'help')
 })
 
@@ -81,6 +88,7 @@ for (const wrong of [
   ['--without', 'mysql'],
   ['--without'],
   ['--only', 'fast'],
+  ['--mysql', '5'],
   ['--verbose'],
   ['--since'],
   ['--since', '--output=x'],
@@ -151,6 +159,7 @@ test('a run of everything leaves out only what the slow run has', (t) => {
     'test/packages/faults/killed-service.test.ts',
     'test/packages/faults/two-instances.test.ts',
     'test/packages/life-cycle-helm3.test.ts',
+    'test/sql/mysql-releases.test.ts',
     'test/usage/events/disk-full.test.ts',
     'test/usage/months/disk-full-mariadb.test.ts',
     'test/usage/months/months-process.test.ts',

@@ -7,8 +7,8 @@ import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import type { ExecutionContext } from 'ava'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { createConnection } from 'mysql2/promise'
-import { kubectl, kubernetes, mariaDb } from '../support/components/available.ts'
-import { startMariaDb } from '../support/components/mariadb.ts'
+import { kubectl, kubernetes, databaseServer } from '../support/components/available.ts'
+import { startDatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { runCommand } from '../support/components/run-command.ts'
 import { echoPort, startStubKubelet } from '../support/components/stub-kubelet.ts'
@@ -154,7 +154,7 @@ kubectlTest('port-forward carries a TCP connection to the pod', async (t) => {
 const withMariaDb = needing('mariadb')
 
 withMariaDb('a fresh database is empty, utf8mb4 and strict', async (t) => {
-  const server = (await mariaDb())!
+  const server = (await databaseServer())!
   const [first, second] = [await server.createDatabase(), await server.createDatabase()]
   t.not(first, second)
   const connection = await createConnection(first)
@@ -193,7 +193,7 @@ withMariaDb(
 )
 
 withMariaDb('a committed row survives a crash of the server, and an open transaction does not', async (t) => {
-  const server = await startMariaDb()
+  const server = await startDatabaseServer()
   try {
     const url = await server.createDatabase()
     const before = await createConnection(url)
@@ -223,7 +223,7 @@ interface Scene {
 
 /** A database with an empty table `note`, reached through a fault proxy. */
 async function withScene(t: ExecutionContext, work: (scene: Scene) => Promise<void>): Promise<void> {
-  const server = (await mariaDb())!
+  const server = (await databaseServer())!
   const url = new URL(await server.createDatabase())
   const direct = await createConnection(url.href)
   await direct.query('CREATE TABLE note (id INT PRIMARY KEY)')

@@ -43,7 +43,7 @@ test.serial(
     const { people } = JSON.parse(seeded.out) as Seeded
     t.is(people.length, 14)
     const passwordOf = (login: string): string => people.find((person) => person.login === login)?.password ?? ''
-    t.regex((await demo(settings, 'seed')).err, /has accounts already/)
+    t.regex((await demo(settings, 'seed')).err, /has accounts already.*demo reset/)
 
     const service = await startService({ settings: { ...settings, MOORAGE_ADMIN_PASSWORD: passwordOf('admin') } })
     try {
@@ -86,6 +86,7 @@ test.serial(
     await again.stop()
     t.is((await demo(settings, 'reset')).code, 0)
     t.regex((await demo(settings, 'reset')).err, /has no demonstration/)
+    t.regex((await demo(newSettings({}), 'reset')).err, /has no tables: there is no demonstration/)
   },
 )
 

@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
-import { openOrMakeKeyringFile } from '../../adapters/security/keyring-file.ts'
 import { cliFolder, run } from './command-fixture.ts'
 import { start } from './start-fixture.ts'
 
@@ -25,9 +24,10 @@ test('the key ring of another database stops everything that needs it, until the
   const dataDir = join(cliFolder, 'other-keys')
   const environment = { MOORAGE_DATA_DIR: dataDir, MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' }
   await run(['migrate', 'up'], environment)
-  t.is((await run(['admin', 'create-user', 'alice', '--email', 'alice@example.com'], environment)).code, 0)
+  const makeAdmin = ['admin', 'create-user', 'alice', '--email', 'alice@example.com', '--admin']
+  t.is((await run(makeAdmin, environment)).code, 0)
   rmSync(join(dataDir, 'keyring.json'))
-  openOrMakeKeyringFile(join(dataDir, 'keyring.json'))
+  t.is((await run(['keys', 'init'], environment)).code, 0)
   for (const words of [['serve'], ['admin', 'unlock', 'alice']]) {
     const { code, err } = await run(words, environment)
     t.is(code, 1, words.join(' '))
@@ -38,7 +38,7 @@ test('the key ring of another database stops everything that needs it, until the
   t.regex(doctor.out, /^problem +key ring .*is not that of this database/m)
   const accepted = { ...environment, MOORAGE_TLS: 'false', MOORAGE_HELM: 'off', MOORAGE_DRAIN_SECONDS: '0' }
   const service = await start(accepted, { acceptsKeyring: true })
-  t.not(service.firstAdmin, undefined, 'it wrote a row of the audit log')
+  t.is(service.firstAdmin, undefined)
   await service.stop()
   // From then on the key ring is that of the database.
   await (await start(accepted)).stop()

@@ -6,11 +6,11 @@ import 'reflect-metadata'
 import { daysLeft, expiryTold, nearsExpiry, watchExpiry } from '../../adapters/security/tls-identity.ts'
 import { openDatabase, watchChanges } from '../../adapters/sql/engine/database.ts'
 import { toThrown } from '../../adapters/sql/kit/driver-errors.ts'
-import { whyUnwritable } from '../../adapters/system/temporary-folder.ts'
-import { readinessChecks, makeCertificateInUse } from '../../composition/service/readiness.ts'
+import { whyUnwritable } from '../../adapters/system/files.ts'
+import { readinessChecks, releasesCheck, makeCertificateInUse } from '../../composition/service/readiness.ts'
 import { tooFewFiles } from '../../composition/http/connections.ts'
 import { makeMetrics } from '../../composition/http/metrics.ts'
-import { degradedChecks, makeOpsServer } from '../../composition/http/ops-server.ts'
+import { failingChecks, makeOpsServer } from '../../composition/http/ops-server.ts'
 import { datedCertificate } from '../support/dated-certificate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-readiness-'))
@@ -80,7 +80,7 @@ const checksWith = (changes: Partial<Parameters<typeof readinessChecks>[0]>) =>
 
 const readyz = async (checks: ReturnType<typeof checksWith>) => {
   const metrics = makeMetrics('1')
-  metrics.read({ degraded: () => degradedChecks(checks) })
+  metrics.read({ failingChecks: () => failingChecks(checks) })
   const server = makeOpsServer({ checks, isStopping: () => false, metrics })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   try {
@@ -123,6 +123,27 @@ test('what another instance would not do better degrades: 200 for load balancers
   t.regex(broken.verbose ?? '', /^\[-\] log: it cannot be written \(ENOSPC\); 3 lines were lost since the start$/m)
   t.regex(broken.metrics ?? '', /^moorage_degraded\{check="database changes"\} 1$/m)
   t.regex(broken.metrics ?? '', /^moorage_degraded\{check="certificate"\} 0$/m)
+})
+
+test('a database that is away makes the instance not ready, in text and metric, and says nothing of releases', async (t) => {
+  const away = async (): Promise<never> => {
+    throw new Error('away')
+  }
+  const found = await readyz([
+    ...checksWith({
+      foundation: {
+        database: { refuseLost: () => undefined, prepare: () => ({}), first: away } as never,
+        clock: { isSkewed: () => false } as never,
+        refusal: () => undefined,
+      },
+    }),
+    releasesCheck({ knows: away, lowest: away }, '0001-some-migration'),
+  ])
+  t.is(found.status, 503)
+  t.is(found.text, 'not ready: database\n')
+  t.regex(found.verbose ?? '', /^\[-\] releases: the instances could not be read$/m)
+  t.regex(found.metrics ?? '', /^moorage_not_ready\{check="database"\} 1$/m)
+  t.regex(found.metrics ?? '', /^moorage_not_ready\{check="clock"\} 0$/m)
 })
 
 test('the end of a certificate is reported 30 days before, and its end degrades the service', async (t) => {

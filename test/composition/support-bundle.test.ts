@@ -1,5 +1,5 @@
 // process: own - starts a service with objects of every part
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -193,6 +193,25 @@ test.serial('settings that are not valid are in the bundle as what is wrong with
   t.is((await run(['support-bundle', '--lines', '0'])).code, 2)
 })
 
+test.serial('of a log of any size the end is read', async (t) => {
+  const [log, output] = [join(folder, 'large-log'), join(folder, 'large.tar.gz')]
+  const line = (msg: string): string => `${JSON.stringify({ level: 30, msg })}\n`
+  writeFileSync(log, line('the first'))
+  // A hole, which takes no space on the disk.
+  truncateSync(log, 3 * 2 ** 30)
+  appendFileSync(log, `\n${line('one before')}${line('the last')}`)
+  const { code } = await run(['support-bundle', '--output', output, '--log', log], { MOORAGE_LISTEN: 'nowhere' })
+  t.is(code, 0)
+  const text = (await filesOf(output))['log.txt'] ?? ''
+  t.deepEqual(text.trimEnd().split('\n'), [
+    line('one before').trimEnd(),
+    line('the last').trimEnd(),
+    '1 lines that are not in JSON were left out.',
+    'Only the last 64 MiB of the log were read.',
+  ])
+  rmSync(log)
+})
+
 test('forms of credentials are removed wherever they occur, and clusters are numbered', (t) => {
   const token = `moor_${'a1B2'.repeat(9)}`
   t.is(withoutSecrets(`token ${token} ends`, []), 'token [removed] ends')
@@ -205,5 +224,9 @@ test('forms of credentials are removed wherever they occur, and clusters are num
     'a{cluster="cluster-1"} 1\nb{kind="x",cluster="cluster-1"} 2\nc{cluster="other"} 3',
   )
   t.is(shownLine('no JSON', []), undefined)
+  t.is(
+    shownLine('{"level":30,"msg":"mail to lena.s+x@harbour.example waits for app@127.0.0.1:587"}', []),
+    '{"level":30,"msg":"mail to [removed] waits for app@127.0.0.1:587"}',
+  )
   t.is(shownLine('{"level":30,"msg":"ready","user":"ada"}', []), '{"level":30,"msg":"ready"}')
 })

@@ -4,6 +4,7 @@ import { request } from 'undici'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { needing } from '../support/components/needing.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { until } from '../support/until.ts'
 import { commonReads, writeVendorWorld } from './release-worlds.ts'
 import type { Answer, Release, Send } from './two-releases.ts'
 import { compareReads, last, startBoth, writeWorlds } from './two-releases.ts'
@@ -46,6 +47,45 @@ test('the last release and this one run on one database, and what either writes 
   await older.stop()
   const error = await t.throwsAsync(both.startOlder())
   t.regex(error.message, /migrated by a newer Moorage/)
+})
+
+test('an upgrade that is given up: the last release serves what this one wrote, and this one continues later', async (t) => {
+  t.timeout(600_000)
+  const fake = await startFakeKubernetes()
+  t.teardown(() => fake.stop())
+  const both = await startBoth(
+    t,
+    { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' },
+    (alone) => alone.command('licenses', 'init', '--organization', 'Given Up'),
+  )
+  const { older, newer, ofOlder, ofNewer } = both
+  const written = [await writeVendorWorld(0, () => ofNewer, fake), await writeVendorWorld(1, () => ofNewer, fake)]
+  const reads = written.flatMap((world) => world.reads)
+  const told = new Map<string, Answer>()
+  for (const path of reads) told.set(path, await ofNewer('GET', path))
+  // Its row, its leases and its claims of tasks stay behind.
+  await newer.kill()
+  await compareReads(t, { ofOlder, ofNewer: async (_method, path) => told.get(path)! }, reads)
+  const person = `Basic ${btoa('u0:quiet-harbour-lantern-7')}`
+  t.is((await ofOlder('GET', '/user', undefined, person)).status, 200)
+  const next = await writeVendorWorld(2, () => ofOlder, fake)
+  t.is((await ofOlder('PATCH', '/orgs/o1', { description: 'changed afterwards' })).status, 200)
+  t.is((await ofOlder('DELETE', '/users/u1/orgs/none')).status, 404)
+  t.deepEqual(
+    [...written, next].flatMap(({ failures }) => failures),
+    [],
+  )
+  t.notRegex(older.output(), /"level":50/, 'no request ended with an error')
+
+  const [again, ofAgain] = await both.startNewer()
+  await compareReads(t, { ofOlder, ofNewer: ofAgain }, [...commonReads, ...reads, ...next.reads])
+  t.notRegex(await again.command('audit', 'verify'), /broken|altered|missing/i)
+  const readiness = async (): Promise<string> => (await request(`${again.opsUrl}/readyz?verbose`)).body.text()
+  t.regex(await readiness(), /^\[-\] releases: an instance of v2026\.11\.25 or older is alive/m)
+  // A row that a killed instance leaves holds nothing back once it has been silent for ten seconds.
+  await older.kill()
+  await until('no older instance counts', async () => /^\[\+\] releases/m.test(await readiness()) || undefined)
+  t.notRegex(again.output(), /"level":50/)
 })
 
 const installerWords = [

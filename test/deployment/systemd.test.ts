@@ -8,6 +8,7 @@ import { runCommand } from '../support/components/run-command.ts'
 import { programOf } from './programs.ts'
 
 const unit = readFileSync(fileURLToPath(new URL('../../deploy/systemd/moorage.service', import.meta.url)), 'utf8')
+const command = readFileSync(fileURLToPath(new URL('../../deploy/systemd/command.sh', import.meta.url)), 'utf8')
 const test = needing('systemd')
 
 /** Writes the unit, as if the package were installed, and runs systemd-analyze on it. */
@@ -28,6 +29,16 @@ test('the unit is valid', async (t) => {
   t.is(stderr, '')
   const misspelt = await analyzed(unit.replace('ProtectSystem=', 'ProtectSystems='), 'verify', '--man=no')
   t.regex(misspelt.stderr, /ProtectSystems/, 'a misspelt line would be found')
+})
+
+test('commands run with the user, the settings and the folder of the unit', (t) => {
+  const properties = [...command.matchAll(/--property=(\S+)/g)].map(([, property = '']) => property)
+  t.true(properties.length > 4)
+  const lines = unit.split('\n')
+  // The unit has the user by its name.
+  for (const property of properties) if (property !== 'User=moorage') t.true(lines.includes(property), property)
+  t.regex(command, /\/opt\/moorage\/node_modules\/\.bin\/moorage "\$@"/)
+  t.regex(unit, /^ExecStart=\/opt\/moorage\/node_modules\/\.bin\/moorage serve$/m)
 })
 
 test('the exposure of the unit is under 2.0', async (t) => {

@@ -58,6 +58,8 @@ export interface Release {
   readonly opsUrl: string
   output(): string
   stop(): Promise<number | string>
+  /** Ends the process as a crash does: what it holds in the database stays. */
+  kill(): Promise<number | string>
 }
 
 /** The base URL is one for both, so that the links in answers are the same. */
@@ -101,8 +103,8 @@ const startRelease = async (
   const exited = new Promise<number | string>((resolve) =>
     child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')),
   )
-  const stop = () => {
-    child.kill('SIGTERM')
+  const end = (signal: NodeJS.Signals) => () => {
+    child.kill(signal)
     return exited
   }
   const first = await Promise.race([exited, until('the service', () => /Health +\S+\n/.test(said) || undefined)])
@@ -113,7 +115,8 @@ const startRelease = async (
     marketplaceUrl: `http://127.0.0.1:${market}`,
     command: async (...words) => (await execute(process.execPath, [main, ...words], { env })).stdout,
     output: () => said,
-    stop,
+    stop: end('SIGTERM'),
+    kill: end('SIGKILL'),
   }
 }
 
@@ -149,6 +152,8 @@ export interface TwoReleases {
   readonly toMarketplace: readonly [older: Send, newer: Send]
   /** Starts the last release again on the database. */
   startOlder(): Promise<Release>
+  /** Starts this release again on the database, and returns it with what sends to it. */
+  startNewer(): Promise<readonly [Release, Send]>
 }
 
 /**
@@ -167,8 +172,9 @@ export const startBoth = async (
   const older = await startOlder()
   await prepare(older)
   const newer = await startRelease(root, folder, databaseUrl, settings)
+  const again: Release[] = []
   t.teardown(async () => {
-    await Promise.all([older.stop(), newer.stop()])
+    await Promise.all([older, newer, ...again].map((release) => release.stop()))
     rmSync(folder, { recursive: true, force: true })
   })
   let bearer = basic
@@ -178,7 +184,12 @@ export const startBoth = async (
   const toMarketplace = [older, newer].map(({ marketplaceUrl }) =>
     sendTo(`${marketplaceUrl}/marketplace/api/v1`, () => 'none'),
   ) as [Send, Send]
-  return { older, newer, ofOlder, ofNewer, toMarketplace, startOlder }
+  const startNewer = async (): Promise<readonly [Release, Send]> => {
+    const release = await startRelease(root, folder, databaseUrl, settings)
+    again.push(release)
+    return [release, sendTo(`${release.url}/api/v1`, () => bearer)]
+  }
+  return { older, newer, ofOlder, ofNewer, toMarketplace, startOlder, startNewer }
 }
 
 /** Writes worlds, several at the same time. Odd ones begin at one release, even ones at the other. */
@@ -223,7 +234,7 @@ const toldByOlder = (newer: unknown, older: unknown): unknown => {
 /** Reads paths from both releases, which must answer alike; the newer one may add fields. */
 export const compareReads = async (
   t: ExecutionContext,
-  { ofOlder, ofNewer }: TwoReleases,
+  { ofOlder, ofNewer }: Pick<TwoReleases, 'ofOlder' | 'ofNewer'>,
   paths: readonly string[],
 ): Promise<void> => {
   for (const path of paths) {

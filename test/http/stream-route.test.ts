@@ -139,6 +139,33 @@ for (const path of ['/breaks', '/regrets']) {
   })
 }
 
+for (const path of ['/waits', '/gives-up']) {
+  test(`the rest of a body that is answered before its end is read, and the connection stays: ${path}`, async (t) => {
+    const socket = connect(server.port, '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    let received = ''
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    const closed = once(socket, 'close')
+    const size = 1_000_000
+    const head = `Host: localhost\r\nAuthorization: Bearer good\r\n`
+    socket.write(`POST ${proxy}${path} HTTP/1.1\r\n${head}Content-Length: ${size}\r\n\r\n`)
+    socket.write(Buffer.alloc(size))
+    socket.write(`GET ${proxy}/next HTTP/1.1\r\n${head}Connection: close\r\n\r\n`)
+    await closed
+    t.regex(
+      received,
+      new RegExp(`^HTTP/1\\.1 201 [^]*x-seen: POST ${path} \\r\\n[^]*HTTP/1\\.1 201 [^]*x-seen: GET /next `),
+    )
+  })
+}
+
+test('an upgrade while a component is away is 503 with a time to return, as any request is', async (t) => {
+  const reply = await rawRequest(server.port, upgradeHead(`${proxy}/away`, 'Authorization: Bearer good\r\n'))
+  t.is(reply.status, 503)
+  t.regex(reply.text, /\r\nretry-after: [1-9]\d*\r\n/i)
+  t.true(reply.text.includes('The database does not answer.'))
+})
+
 test('an Upgrade header of another protocol is a plain request', async (t) => {
   const head =
     'GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token good\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n'

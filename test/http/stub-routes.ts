@@ -218,7 +218,13 @@ const stream = handleStream(
         return right(undefined)
       }
       const chunks: Uint8Array[] = []
-      for await (const chunk of exchange.body ?? []) chunks.push(chunk)
+      // As a receiver does that waits to pass a chunk on, or gives up.
+      if (exchange.path === '/waits') await exchange.body?.[Symbol.asyncIterator]().next()
+      else
+        for await (const chunk of exchange.body ?? []) {
+          if (exchange.path === '/gives-up') break
+          chunks.push(chunk)
+        }
       exchange.respond(201, [
         ['content-type', 'application/octet-stream'],
         ['x-seen', `${exchange.method} ${exchange.path} ${exchange.query}`],
@@ -232,6 +238,7 @@ const stream = handleStream(
         exchange.refuse(403, [['content-type', 'text/plain']], Buffer.from('no tunnel'))
         return right(undefined)
       }
+      if (exchange.path === '/away') throw new Unavailable('The database does not answer.')
       const socket = exchange.accept([
         ['Connection', 'Upgrade'],
         ['Upgrade', 'websocket'],

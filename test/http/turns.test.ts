@@ -4,6 +4,9 @@ import * as t from 'io-ts'
 import { right } from 'fp-ts/lib/Either.js'
 import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
+import { accountOf } from '../../composition/http/request/request-context.ts'
+import type { OrgId, UserId } from '../../core/kernel/ids.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import type { AccountKey } from '../../core/kernel/turns.ts'
 import { anyone, read, signedIn } from '../../plugins/kit/access.ts'
 import { handle } from '../../plugins/kit/handle.ts'
@@ -81,6 +84,27 @@ test('forty requests of one account delay no other, and those beyond its bound a
     server.lines.some(({ level }) => level === 'error'),
     'a refusal is no fault of the service',
   )
+})
+
+test('the robot accounts of an organization count as one account, and a confined token for its person', (test) => {
+  const scopes = { all: true, sudo: false, publicOnly: false, levels: {} }
+  const keyOf = (userId: number, login: string, org?: number): AccountKey =>
+    accountOf({
+      sourceIp: '192.0.2.1',
+      principal: {
+        userId: userId as UserId,
+        login,
+        isSiteAdmin: false,
+        method: 'token',
+        scopes,
+        ...definedFields({ onlyOrgId: org as OrgId | undefined }),
+      },
+    })
+  test.is(keyOf(21, 'acme+a', 5), keyOf(22, 'acme+b', 5))
+  test.not(keyOf(21, 'acme+a', 5), keyOf(23, 'other+a', 6))
+  test.is(keyOf(7, 'ada', 5), 7)
+  test.is(keyOf(7, 'ada'), 7)
+  test.is(accountOf({ sourceIp: '192.0.2.1', principal: undefined }), 'network 192.0.2.1')
 })
 
 test('a client that disconnects gives its waiting place back, and its work does not start', async (test) => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import test from 'ava'
-import { threadEnvironment } from '../../adapters/system/thread-environment.ts'
+import { threadEnvironment } from '../../adapters/system/processes.ts'
 
 test('a thread keeps its compiled code where the service does, and sees no variable of the service', async (t) => {
   const own = mkdtempSync(join(tmpdir(), 'moorage-compiled-'))

@@ -6,6 +6,7 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { readIndex } from '../../adapters/helm/records/record-objects.ts'
 import type { ConnectionProblem } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
+import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
 import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
@@ -15,10 +16,12 @@ import type { MemberCluster } from '../../core/clusters/ports.ts'
 import { makeComputeResponse } from '../../core/clusters/proxy/computed-responses.ts'
 import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { makeServerCertificate } from '../support/server-certificate.ts'
+import { until } from '../support/until.ts'
 import { recordedExchange } from './recorded-exchange.ts'
 
 const MiB = 1024 * 1024
@@ -139,6 +142,133 @@ test('the requests of one account share a budget, and another account reads besi
   )
   t.true(isRight(await budgets.request(() => 'a', read)), 'a request that has ended holds nothing')
   t.is(budgets.held(), 0)
+})
+
+const getting = (target: string) => ({
+  method: 'GET',
+  target,
+  headers: [],
+  isLongLived: false,
+  createdAsOk: false,
+  answerHeaders: () => [],
+  acceptHeaders: () => [],
+})
+
+test('an account that holds all connections to a cluster holds up no other account', async (t) => {
+  const { fake, api, budgets, connection } = await hostile()
+  const problems: ConnectionProblem[] = []
+  const reads = { budgets, json, report: (problem: ConnectionProblem) => void problems.push(problem) }
+  const transport = makeUndiciClusterTransport(pools, egress, reads)
+  fake.on('/held', () => undefined)
+  const gone = new AbortController()
+  const relayOf = (account: number, target: string, signal: AbortSignal) => {
+    const exchange = recordedExchange('GET', target)
+    const outcome = budgets.request(
+      () => account,
+      () => transport.relay(connection, getting(target), exchange, signal),
+    )
+    return { exchange, outcome }
+  }
+  const held = Array.from({ length: 100 }, () => relayOf(1, '/held', gone.signal).outcome)
+  await until('the connections are taken', () => fake.openRequests() >= 64 || undefined)
+  const other = relayOf(2, '/version', never)
+  t.true(isRight(await other.outcome))
+  t.is(other.exchange.answer.status, 200)
+  const read = budgets.request(
+    () => 3,
+    () => api.request(connection, { method: 'GET', target: '/version' }, never),
+  )
+  t.true(isRight(await read))
+  t.is(fake.openRequests(), 64, 'the others of the first account wait')
+  // On a machine that is busy, a connection may not be made in time.
+  const before = problems.length
+  gone.abort()
+  await Promise.all(held)
+  t.is(problems.length, before, 'a client that leaves is no fault of the cluster')
+  t.is((await relayOf(1, '/version', never).outcome)._tag, 'Right')
+})
+
+test('a connection that a cluster closes without an answer is no failure of a read, and no change is sent twice', async (t) => {
+  const { fake, api, budgets, connection } = await hostile()
+  const transport = makeUndiciClusterTransport(pools, egress, { budgets, json, report: () => undefined })
+  const asked = (method: string) => fake.seen.filter((seen) => seen.method === method).length
+  let closes = true
+  fake.on('/closing', (req, res) => {
+    closes = !closes
+    if (closes) res.end('{}')
+    else req.socket.destroy()
+  })
+  const relay = async (method: string) => {
+    closes = true
+    const exchange = recordedExchange(method, '/closing')
+    const outcome = await transport.relay(connection, { ...getting('/closing'), method }, exchange, never)
+    return isLeft(outcome) ? outcome.left.tag : exchange.answer.status
+  }
+  const request = async (method: 'GET' | 'POST' | 'DELETE' | 'PATCH') => {
+    closes = true
+    const outcome = await api.request(connection, { method, target: '/closing' }, never)
+    return isLeft(outcome) ? outcome.left.tag : outcome.right.status
+  }
+  t.deepEqual([await relay('GET'), await request('GET'), asked('GET')], [200, 200, 4])
+  t.deepEqual([await relay('HEAD'), asked('HEAD')], [200, 2])
+  for (const method of ['POST', 'DELETE', 'PATCH'] as const)
+    t.deepEqual(
+      [await relay(method), await request(method), asked(method)],
+      ['ClusterUnreachable', 'ClusterUnreachable', 2],
+    )
+  fake.on('/closes', (req) => req.socket.destroy())
+  const outcome = await transport.relay(connection, getting('/closes'), recordedExchange('GET', '/closes'), never)
+  t.is(failureOf(outcome).slice(0, 27), 'The cluster cannot be reach')
+  t.is(fake.seen.filter(({ url }) => url === '/closes').length, 2, 'only once more')
+})
+
+test('an answer that has no body by its status ends there, whatever length it says', async (t) => {
+  const { fake, budgets, connection } = await hostile()
+  const transport = makeUndiciClusterTransport(pools, egress, { budgets, json, report: () => undefined })
+  for (const status of [204, 304]) {
+    const path = `/without-body-${status}`
+    fake.on(path, (_req, res) =>
+      res.socket?.write(`HTTP/1.1 ${status} Without\r\nContent-Length: 5\r\nETag: "a"\r\n\r\n`),
+    )
+    const exchange = recordedExchange('GET', path)
+    const upstream = {
+      ...getting(path),
+      answerHeaders: () => [['content-length', '5'] as const, ['etag', '"a"'] as const],
+    }
+    t.true(isRight(await transport.relay(connection, upstream, exchange, never)))
+    t.deepEqual(exchange.answer, { status, headers: { etag: '"a"' }, ended: true, aborted: false })
+  }
+})
+
+test('a transfer coding that nothing has asked for is not passed on without its name', async (t) => {
+  const { fake, budgets, connection } = await hostile()
+  const transport = makeUndiciClusterTransport(pools, egress, { budgets, json, report: () => undefined })
+  fake.on('/coded', (_req, res) =>
+    res.socket?.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nHELLO\r\n0\r\n\r\n'),
+  )
+  const exchange = recordedExchange('GET', '/coded')
+  t.is((await transport.relay(connection, getting('/coded'), exchange, never))._tag, 'Left')
+  t.false(exchange.hasResponded)
+})
+
+test('a hub whose answer has no turn to be read refuses the request, and does not end the service', async (t) => {
+  const { fake, budgets, connection } = await hostile()
+  fake.on('/gateway/reef/', (_req, res) => {
+    res.writeHead(404, { 'content-type': 'text/plain' })
+    res.end('404 page not found')
+  })
+  const busy = new Busy('Too many requests of this kind wait already.', { retryAfterSeconds: 1 })
+  const full = { ...json, parse: () => Promise.reject(busy) }
+  const transport = makeUndiciClusterTransport(pools, egress, { budgets, json: full, report: () => undefined })
+  const exchange = recordedExchange('GET', '/')
+  const via = { hub: connection.link, path: '/gateway/reef', managedClusterName: 'reef' }
+  const spoke = { ...connection, link: { ...connection.link, id: (connection.link.id + 500) as ClusterId }, via }
+  const relayed = budgets.request(
+    () => 1,
+    () => transport.relay(spoke, getting('/api/v1/pods'), exchange, never),
+  )
+  t.is(await t.throwsAsync(relayed), busy)
+  t.false(exchange.hasResponded)
 })
 
 test('kinds without end, or with long lists, are not listed together', async (t) => {

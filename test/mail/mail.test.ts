@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import PostalMime from 'postal-mime'
 import { makeFolderMailer, makeSmtpMailer, verifySmtp } from '../../adapters/mail/mailers.ts'
-import { writeWhole } from '../../adapters/system/whole-files.ts'
+import { writeWhole } from '../../adapters/system/files.ts'
 import type { SmtpPlace } from '../../adapters/mail/mail-url.ts'
 import { parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import {

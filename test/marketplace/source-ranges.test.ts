@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { SourceRanges } from '../../adapters/marketplace/source-ranges.ts'
 import { isReplacement, makeSourceRanges, parseRanges } from '../../adapters/marketplace/source-ranges.ts'
 import type { GuardedRequest } from '../../adapters/outbound/guarded-fetch.ts'
-import { writeWhole } from '../../adapters/system/whole-files.ts'
+import { writeWhole } from '../../adapters/system/files.ts'
 
 const published = (syncToken: number, v4: readonly string[], v6: readonly string[] = [], service = 'EC2') =>
   JSON.stringify({

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { PassedMemory } from '../../adapters/outbound/reading-budgets.ts'
+import { PassedMemory } from '../../adapters/outbound/passed-memory.ts'
 
 const size = 16_384
 

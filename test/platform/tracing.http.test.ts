@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { hashSync, verifySync } from '@node-rs/argon2'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
+import { openOtlpTracing } from '../../adapters/tracing/otlp-tracing.ts'
 import type { GuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
 import type { EgressClient } from '../../adapters/outbound/egress-client.ts'
 import type { HashingThreads } from '../../adapters/security/passwords.ts'
@@ -286,6 +287,27 @@ test('of a percentage of 0 only traces that the caller records are recorded', as
   })
   await spansOf(recorded.traceId, 'GET')
   t.deepEqual([...new Set(receiver.spans.map(({ traceId }) => traceId))], [recorded.traceId])
+})
+
+test('callers cannot have all of their requests recorded, and tasks continue their traces', async (t) => {
+  const receiver = await startOtlpReceiver()
+  t.teardown(() => receiver.stop())
+  const tracing = await openOtlpTracing({
+    endpoint: receiver.url,
+    headers: {},
+    percent: 0,
+    release: 'v1',
+    instanceId: 'a',
+    onTrouble: (reason) => t.fail(reason),
+  })
+  const spanOf = (kind: 'server' | 'consumer', parent: string) =>
+    tracing.span({ name: kind, kind, parent }, () => Promise.resolve())
+  for (let at = 0; at < 400; at += 1) await spanOf('server', freshTrace().traceparent)
+  for (let at = 0; at < 100; at += 1) await spanOf('consumer', freshTrace().traceparent)
+  await tracing.close()
+  const asked = receiver.spans.filter(({ name }) => name === 'server').length
+  t.true(asked >= 60 && asked < 400, `${asked} traces of callers`)
+  t.is(receiver.spans.filter(({ name }) => name === 'consumer').length, 100)
 })
 
 test('without a receiver nothing is traced, and the lines of the log still have the id of the request', async (t) => {

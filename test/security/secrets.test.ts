@@ -91,6 +91,31 @@ test('hashing is in turn, and what waits for one account beyond its bound is Bus
   t.like(queue.load(), { running: 0, waiting: 0, refusals: 2 })
 })
 
+test('a stranger who enters the key of a network as a name does not delay those who come from it', async (t) => {
+  let caller = 'network 192.0.2.1'
+  const order: string[] = []
+  const threads = {
+    async run({ password }: HashingTask) {
+      await new Promise((resolve) => setImmediate(resolve))
+      order.push(password)
+      return true
+    },
+  }
+  const queue = makeHashingQueue({
+    share: (total) => (total === hashingConcurrency() ? 1 : total),
+    caller: { account: () => caller, signal: () => undefined },
+  })
+  const narrow = makeArgon2PasswordHasher(queue, undefined, threads)
+  const phc = await narrow.dummyPhc()
+  const all = [narrow.verify(phc, secret('of the stranger'), 'network 198.51.100.9')]
+  caller = 'network 198.51.100.9'
+  all.push(narrow.verify(phc, secret('of the network'), 'bob'))
+  caller = 'network 203.0.113.7'
+  all.push(narrow.verify(phc, secret('later'), 'ada'))
+  await Promise.all(all)
+  t.deepEqual(order, ['of the stranger', 'of the network', 'later'])
+})
+
 test('never more than two at once, and a core is left to requests', (t) => {
   t.deepEqual(
     [1, 2, 3, 64].map((cores) => hashingConcurrency(cores)),
@@ -171,6 +196,7 @@ test('one cipher, one hash function, two kinds of signing keys, and no random nu
     'adapters/sql/authz/access-revisions.ts',
     'adapters/sql/engine/sqlite-database.ts',
     'adapters/sql/kit/driver-errors.ts',
+    'adapters/tracing/otlp-tracing.ts',
     'composition/parts/marketplace/part.ts',
     'composition/service/jobs.ts',
   ]
@@ -180,7 +206,7 @@ test('one cipher, one hash function, two kinds of signing keys, and no random nu
       .map(({ path }) => path)
       .toSorted(),
     notSecret,
-    'the length of waits, and numbers of revisions, which are no secret',
+    'the length of waits, numbers of revisions, and which traces are recorded, which are no secret',
   )
 })
 

@@ -222,26 +222,96 @@ onEach(
   },
 )
 
-needing('mariadb')('mysql: what the plan calls brief or online blocks no change of the table', async (t) => {
-  const database = await openPatiently(await emptyMysqlUrl())
-  t.teardown(() => database.close())
-  if (!(await isMariaDb(database))) return t.pass('MySQL does not tell apart what is rebuilt in place')
-  const session = await database.openSchemaSession()
-  t.teardown(() => session.close())
-  const clauses = { brief: 'algorithm = instant', online: 'algorithm = nocopy, lock = none' }
-  const counts = { brief: 0, online: 0, writes: 0 }
-  const plan = await migrationPlan(database, ourMigrations)
-  for (const statement of plan.flatMap(({ statements }) => statements)) {
-    const lock = lockOf(statement, 'mysql')
-    const isChange = /^alter table/i.test(statement)
-    if (isChange && (lock === 'brief' || lock === 'online')) {
-      counts[lock] += 1
-      const sql = `${statement.replace(/;$/, '')}, ${clauses[lock]}`
-      await t.notThrowsAsync(session.execute(sql, []), sql)
-    } else {
-      if (lock === 'writes') counts.writes += 1
-      if (!/^(select|insert|update|delete)/i.test(statement)) await session.execute(statement, [])
+/** Texts are made longer, for which MariaDB copies nothing; MySQL does for some. The plan says the worse. */
+const cautious = ['0013-organizations-security accounts', '0017-audit-retention audit_events']
+
+needing('mariadb')(
+  'mysql: the server agrees with the plan of every migration on which change of a table blocks changes of its rows',
+  async (t) => {
+    const database = await openPatiently(await emptyMysqlUrl())
+    t.teardown(() => database.close())
+    if (!(await isMariaDb(database))) return t.pass('MySQL does not tell apart what is rebuilt in place')
+    const session = await database.openSchemaSession()
+    t.teardown(() => session.close())
+    // Rows that a statement reads, and does not change, are not locked at this level.
+    t.deepEqual(await session.execute('select @@tx_isolation as level', []), [{ level: 'READ-COMMITTED' }])
+    const clauses = { brief: 'algorithm = instant', online: 'algorithm = nocopy, lock = none' }
+    const counts = { none: 0, brief: 0, online: 0, rows: 0, writes: 0 }
+    const copiesNothing: string[] = []
+    for (const { id, statements } of await migrationPlan(database, ourMigrations)) {
+      for (const statement of statements) {
+        const lock = lockOf(statement, 'mysql')
+        const [, table] = /^alter table `?(\w+)`? (?!partition)/i.exec(statement) ?? []
+        counts[lock] += 1
+        if (table === undefined) {
+          const kinds = {
+            none: /^(create table|select)\b/i,
+            rows: /^(insert|update|delete)\b/i,
+            brief: /^drop table\b/i,
+            writes: /^alter table \w+ partition\b/i,
+          }
+          const isSaid = Object.entries(kinds).some(([kind, form]) => kind === lock && form.test(statement.trim()))
+          t.true(isSaid, `${id}: ${lock} ${statement}`)
+          if (lock !== 'rows') await session.execute(statement, [])
+          continue
+        }
+        const change = statement.replace(/;$/, '')
+        if (lock === 'brief' || lock === 'online') {
+          await t.notThrowsAsync(session.execute(`${change}, ${clauses[lock]}`, []), `${id}: ${lock} ${change}`)
+          continue
+        }
+        t.is(lock, 'writes', change)
+        const refusal = await session.execute(`${change}, lock = none`, []).then(
+          () => undefined,
+          (error: unknown) => String((error as Error).message),
+        )
+        if (refusal === undefined) copiesNothing.push(`${id} ${table}`)
+        else {
+          t.regex(refusal, /LOCK=NONE is not supported/)
+          await session.execute(change, [])
+        }
+      }
     }
-  }
-  t.true(counts.brief > 10 && counts.online > 10 && counts.writes > 5, JSON.stringify(counts))
-})
+    t.deepEqual(copiesNothing, cautious)
+    t.true(counts.brief > 10 && counts.online > 10 && counts.writes > 5 && counts.rows > 10, JSON.stringify(counts))
+  },
+)
+
+onEach(
+  'the plan of the upgrade of a database of the last release has each statement that then runs',
+  emptyMysqlUrl,
+  async (t, database) => {
+    const before = ourMigrations.filter(({ id }) => id <= previousSchema)
+    await migrateUp(database, { migrations: before })
+    const planned = (await migrationPlan(database, ourMigrations)).map(
+      ({ id, statements }) => [id, statements] as const,
+    )
+    t.deepEqual(
+      planned.map(([id]) => id),
+      ourMigrations.filter(({ id }) => id > previousSchema).map(({ id }) => id),
+    )
+    const ran = new Map<string, string[]>()
+    const recorded = ourMigrations.map((migration): OrderedMigration => {
+      const statements: string[] = []
+      ran.set(migration.id, statements)
+      return {
+        ...migration,
+        up: async (knex, dialect) => {
+          knex.on('query', ({ sql }: { readonly sql: string }) => void statements.push(sql))
+          await migration.up(knex, dialect)
+        },
+      }
+    })
+    await migrateUp(database, { migrations: recorded })
+    for (const [id, statements] of planned) {
+      const said = ran.get(id) ?? []
+      t.true(said.length > 0, id)
+      t.deepEqual(
+        statements.filter((statement) => !said.includes(statement)),
+        [],
+        id,
+      )
+      t.is(said.length, statements.length, id)
+    }
+  },
+)

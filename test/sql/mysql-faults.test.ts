@@ -453,4 +453,7 @@ behindProxy('the session has our settings, whatever the server defaults to', asy
   t.like(row, { isolation: 'READ-COMMITTED', zone: '+00:00', autocommit: 1, collation: 'utf8mb4_bin' })
   t.regex(String(row!['mode']), /STRICT_ALL_TABLES/)
   t.true(Math.abs((await database.now()) - Date.now()) < 5000)
+  if (await isMariaDb(database)) return
+  const [statistics] = await database.query((k) => k.raw('select @@information_schema_stats_expiry as seconds'))
+  t.like(statistics, { seconds: 0 })
 })

@@ -1,9 +1,11 @@
 // process: waiting - uses components
 import { createConnection } from 'mysql2/promise'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
+import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
+import { schemaParameters } from '../../adapters/sql/engine/migration-run.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
-import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
+import type { SchemaSession, SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { chosenProduct, startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeThings } from './scratch.ts'
 import { namesIn, prepareThings } from './things.ts'
@@ -11,7 +13,7 @@ import { migrateToNow, ourMigrations } from '../support/schema.ts'
 
 const test = needing('mariadb')
 
-let server: MariaDbServer
+let server: DatabaseServer
 
 /** Settings of a server that each change what a session does unless it has its own. */
 const unusual = [
@@ -28,7 +30,9 @@ const unusual = [
   '--group-concat-max-len=1024',
   '--div-precision-increment=1',
   '--auto-increment-increment=7',
-  '--innodb-force-primary-key=ON',
+  // The first is of MariaDB, the second of MySQL.
+  '--loose-innodb-force-primary-key=ON',
+  '--loose-sql-require-primary-key=ON',
   '--lower-case-table-names=1',
 ]
 
@@ -39,11 +43,13 @@ const administer = async (sql: string): Promise<void> => {
 }
 
 test.before(async () => {
-  server = await startMariaDb(undefined, { more: unusual })
+  server = await startDatabaseServer(undefined, { more: unusual })
   await administer('create database app')
   await administer('create database migrated')
+  await administer('create database older')
+  await administer('create table older.accounts (id integer primary key) collate utf8mb4_bin')
   await administer(
-    'set global tx_read_only = 1, global sql_auto_is_null = 1, global sql_safe_updates = 1, global sql_select_limit = 1, global foreign_key_checks = 0, global unique_checks = 0',
+    `set global ${chosenProduct() === 'mariadb' ? 'tx_read_only' : 'transaction_read_only'} = 1, global sql_auto_is_null = 1, global sql_safe_updates = 1, global sql_select_limit = 1, global foreign_key_checks = 0, global unique_checks = 0`,
   )
 })
 test.after.always(() => server?.stop())
@@ -95,4 +101,23 @@ test.serial('settings that no session can change are reported, each with a value
   t.regex(found[0]!, /read-only/)
   t.regex(found[1]!, /max_allowed_packet is 1048576/)
   t.regex(found[2]!, /innodb_flush_log_at_trx_commit is not 1/)
+})
+
+test.serial('tables of MySQL before 8.0.17 are reported, and later tables compare text as they do', async (t) => {
+  await opened(async (database) => {
+    t.true((await unsuitableSettings(database)).some((sentence) => sentence.includes('8.0.17')))
+    const session = await database.openSchemaSession()
+    t.deepEqual(await schemaParameters(session, 'mysql'), { collation: 'utf8mb4_bin' })
+    await session.close()
+  }, 'older')
+})
+
+test('a server that cannot compare text with the spaces at its end gets no schema', async (t) => {
+  const session = {
+    execute: async (sql: string) => (sql.includes('information_schema.collations') ? [{ name: 'utf8mb4_bin' }] : []),
+  } as unknown as SchemaSession
+  await t.throwsAsync(schemaParameters(session, 'mysql'), {
+    instanceOf: MigrationRefused,
+    message: /Use MySQL 8\.0\.17/,
+  })
 })

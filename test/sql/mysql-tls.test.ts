@@ -11,7 +11,7 @@ import { databaseTrouble } from '../../composition/service/foundation.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
+import { chosenProduct, startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { borrowMysqlDatabase } from '../support/databases.ts'
 import { makeServerCertificate } from '../support/server-certificate.ts'
@@ -21,7 +21,7 @@ const test = needing('mariadb')
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-tls-'))
 const fileOf = (name: string): string => join(folder, name)
-let server: MariaDbServer
+let server: DatabaseServer
 
 /** Gives the server a certificate, and writes its authority to `NAME.ca`. */
 const present = async (name: string, altNames?: string): Promise<void> => {
@@ -39,7 +39,7 @@ const administer = async (sql: string): Promise<void> => {
 
 test.before(async () => {
   await present('mysql-tls')
-  server = await startMariaDb(undefined, {
+  server = await startDatabaseServer(undefined, {
     more: [`--ssl-cert=${fileOf('server.crt')}`, `--ssl-key=${fileOf('server.key')}`, '--require-secure-transport=ON'],
   })
   await administer('create database app character set utf8mb4')
@@ -48,6 +48,10 @@ test.after.always(async () => {
   await server?.stop()
   await rm(folder, { recursive: true, force: true })
 })
+
+/** Makes the server read its certificate again. */
+const readCertificate = (): Promise<void> =>
+  administer(chosenProduct() === 'mariadb' ? 'flush ssl' : 'alter instance reload tls')
 
 const urlOf = (query: string, port = server.port): string => `mysql://root@localhost:${port}/app${query}`
 const trusted = (name: string): string => `?tls=required&ca=${encodeURIComponent(fileOf(`${name}.ca`))}`
@@ -83,6 +87,18 @@ test.serial('statements, transactions and migrations go over TLS to a server tha
   t.true((await migrationStatus(database, ourMigrations)).length > 0)
   const session = await database.openSchemaSession()
   await session.close()
+})
+
+test.serial('an account signs in with its password over TLS, and is refused with another one', async (t) => {
+  await administer("create user keeper identified by 'deep water: 7'")
+  await administer('grant all on app.* to keeper')
+  const urlWith = (password: string): string =>
+    Object.assign(new URL(urlOf(trusted('mysql-tls'))), { username: 'keeper', password }).href
+  t.regex(await ask(urlWith('deep water: 7')), /^TLSv1/)
+  await t.throwsAsync(ask(urlWith('deep water: 8')), {
+    instanceOf: Unavailable,
+    message: /does not accept the account/,
+  })
 })
 
 test.serial('without TLS such a server refuses', async (t) => {
@@ -127,11 +143,11 @@ test.serial('a server that falls silent in the handshake is given up in time', a
 
 test.serial('a certificate that is renewed is used, and one for another host is refused', async (t) => {
   await present('mysql-tls-next')
-  await administer('flush ssl')
+  await readCertificate()
   t.regex(await ask(urlOf(trusted('mysql-tls-next'))), /^TLSv1/)
   t.regex(await refusal(t, urlOf(trusted('mysql-tls'))), /self-signed certificate/)
   await present('mysql-tls-other', 'DNS:db.example')
-  await administer('flush ssl')
+  await readCertificate()
   t.regex(await refusal(t, urlOf(trusted('mysql-tls-other'))), /db\.example/)
 })
 

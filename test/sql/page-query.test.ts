@@ -1,5 +1,5 @@
 import { aliased, pick, present } from '../../adapters/sql/kit/columns.ts'
-import { idList, rowsOfIds } from '../../adapters/sql/kit/id-list.ts'
+import { idList, rowsOfIds } from '../../adapters/sql/kit/key-lists.ts'
 import { filteredRows, typedPage } from '../../adapters/sql/kit/page-query.ts'
 import type { Prepared, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { values } from '../../adapters/sql/kit/values.ts'

@@ -1,6 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
+import type { PoolConnection } from 'mysql2'
 import { openDatabase, parseMysqlUrl, parseSocketUrl } from '../../adapters/sql/engine/database.ts'
+import { execute } from '../../adapters/sql/engine/mysql-statement.ts'
 import { bindValues, encodeForMysql, makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import {
   isConnectionLost,
@@ -303,6 +305,29 @@ test('which errors mean what', (t) => {
   t.is(toThrown(wrong), wrong)
   for (const odd of [undefined, null, 'text', 5])
     t.false(isUniqueViolation(odd) || isUnavailable(odd) || isRetryable(odd))
+})
+
+test('a statement whose tables have left the cache of the server is prepared again, a few times', async (t) => {
+  const { sql } = makePrepare(makeComposer('mysql'))({}, (k) => k.raw('select 1 as one'))
+  const again = Object.assign(new Error('x'), { errno: 1615 })
+  const answerAfter = (failures: number) => {
+    const events: string[] = []
+    const connection = {
+      execute: (text: string, _: unknown, done: (error: unknown, rows?: unknown, fields?: unknown) => void) => {
+        events.push(`execute ${text}`)
+        if (events.filter((event) => event.startsWith('execute')).length <= failures) done(again)
+        else done(null, [{ one: 1 }], [])
+      },
+      unprepare: (text: string) => events.push(`unprepare ${text}`),
+    } as unknown as PoolConnection
+    return new Promise<readonly [unknown, unknown, readonly string[]]>((resolve) =>
+      execute(connection, { sql, order: [], int64: false }, {}, (error, answer) => resolve([error, answer, events])),
+    )
+  }
+  t.deepEqual(await answerAfter(1), [undefined, [{ one: 1 }], [`execute ${sql}`, `unprepare ${sql}`, `execute ${sql}`]])
+  const [error] = await answerAfter(100)
+  t.is(error, again)
+  t.true(isUnavailable(error))
 })
 
 test('what is shown to a caller says nothing of the driver', (t) => {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { makeHelperProcesses } from '../../adapters/system/helper-processes.ts'
 
 /** Returns the ids of the processes that a process has started and that still run. Needs Linux. */
 export const childrenOf = (parent: number): readonly number[] =>
@@ -22,3 +23,8 @@ const fieldsOf = (pid: string): readonly string[] => {
     return []
   }
 }
+
+const quietLog = { debug: () => undefined, warn: () => undefined }
+
+/** Watches helper processes and says nothing of them. */
+export const unwatchedHelpers = makeHelperProcesses(quietLog)

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { openDatabase, type DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { mariaDb } from './components/available.ts'
+import { databaseServer } from './components/available.ts'
 import { cached } from './components/cache-folder.ts'
 import { isSwitchedOff } from './components/names.ts'
 import { migrateToNow } from './schema.ts'
@@ -51,7 +51,7 @@ const once = <A>(make: () => Promise<A>): (() => Promise<A>) => {
 
 /** The URL of an empty MariaDB database that nobody else uses. */
 export const emptyMysqlUrl = async (): Promise<string> => {
-  const server = await mariaDb()
+  const server = await databaseServer()
   if (server === undefined) throw new Error('MariaDB is switched off in this run')
   return server.createDatabase()
 }
@@ -88,7 +88,7 @@ export const borrowMysqlDatabase = async (): Promise<BorrowedDatabase> => {
 }
 
 const poolUrl = async (): Promise<string> => {
-  const server = await mariaDb()
+  const server = await databaseServer()
   if (server === undefined) throw new Error('MariaDB is switched off in this run')
   return server.url('')
 }

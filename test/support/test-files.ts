@@ -22,6 +22,7 @@ const onlySlow = [
   'test/packages/faults/killed-service',
   'test/packages/faults/two-instances',
   'test/packages/life-cycle-helm3',
+  'test/sql/mysql-releases',
   'test/usage/events/disk-full',
   'test/usage/months/disk-full',
   'test/usage/months/months-process',

@@ -402,9 +402,9 @@ export const taskStoresSuite = contractSuite<TaskWorld>(about, (on) => {
   on('a process that cannot publish keeps all of its events, also those beyond the next read', async (t, world) => {
     const task = await accepted(world, await world.account())
     await world.change((tasks) => tasks.append(task.id, [line('two'), line('three')]))
-    await world.age(14)
+    await world.age(10)
     t.deepEqual([(await world.outbox().mine(1)).length, (await world.outbox().lag()).count], [1, 3])
-    await world.age(14)
+    await world.age(10)
     t.is(await world.outbox('other').adopt(10), 0)
   })
 

@@ -4,7 +4,7 @@ import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeClosingProcess } from '../../composition/parts/usage/closing-process.ts'
 import { callOf } from '../sql/call.ts'
 import { patient } from '../support/databases.ts'
-import { makeMonthsFixture, month, owner } from './months-world.ts'
+import { makeMonthsFixture, month, owner, unwatchedClosing } from './months-world.ts'
 
 /**
  * Closes a month of the database at the URL of the first argument as a service does, and prints the outcome. With a
@@ -13,7 +13,8 @@ import { makeMonthsFixture, month, owner } from './months-world.ts'
 const [url = '', step] = process.argv.slice(2)
 
 const db = await openDatabase(url, { mysql: patient })
-const closing = makeClosingProcess({ databaseUrl: url, database: { mysql: patient }, dataDir: tmpdir() })
+const place = { databaseUrl: url, database: { mysql: patient }, dataDir: tmpdir() }
+const closing = makeClosingProcess(place, unwatchedClosing)
 const { deps, closeWith } = await makeMonthsFixture(db, false)
 
 const stop = (at: string) => async (): Promise<void> => {

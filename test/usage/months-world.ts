@@ -1,3 +1,6 @@
+import type { ClosingWatch } from '../../composition/parts/usage/closing-process.ts'
+import { noTracing } from '../../core/platform/ports.ts'
+import { unwatchedHelpers } from '../support/child-processes.ts'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
@@ -315,3 +318,11 @@ export const fillMonth = async (world: MonthsFixture) => {
 }
 
 export const second = (at: number): UnixSeconds => at as UnixSeconds
+
+/** Of a process that closes months nothing is told. */
+export const unwatchedClosing: ClosingWatch = {
+  helpers: unwatchedHelpers,
+  tracing: noTracing,
+  traces: undefined,
+  log: { warn: () => undefined },
+}

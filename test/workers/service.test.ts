@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type TestFn } from 'ava'
+import { Agent, request } from 'undici'
 import { childrenOf, isRunning } from '../support/child-processes.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceProcess } from '../support/service-process.ts'
@@ -151,16 +152,29 @@ const declareLimits = (
     const { service, pins } = house()
     const [survivor, victim] = pins.both
     const before = await metricOf(service, versions)
+    // A worker that is stopped does not accept the connection that is sent to it.
+    process.kill(victim.pid, 'SIGSTOP')
+    let answered = 0
+    const statuses = Array.from({ length: 4 }, async () => {
+      const { statusCode } = await request(`${service.baseUrl}/api/v1/version`, {
+        dispatcher: new Agent(),
+        reset: true,
+      })
+      answered += 1
+      return statusCode
+    })
+    await until('the survivor answered its own', () => (answered === 3 ? true : undefined))
     process.kill(victim.pid, 'SIGKILL')
+    t.deepEqual(await Promise.all(statuses), [200, 200, 200, 200])
     await until('it is gone', () => (isRunning(victim.pid) ? undefined : true))
     t.is((await survivor.send('GET', '/api/v1/version')).status, 200)
-    t.is(await metricOf(service, versions), before + 1)
+    t.is(await metricOf(service, versions), before + 5)
     await until('another is there', async () => ((await readiness(service)).endsWith('\nok\n') ? true : undefined))
     t.deepEqual(
       [await metricOf(service, 'moorage_workers'), await metricOf(service, 'moorage_worker_restarts_total')],
       [2, 1],
     )
-    t.is(await metricOf(service, versions), before + 1)
+    t.is(await metricOf(service, versions), before + 5)
     t.is(childrenOf(service.pid).length, 2)
     t.regex(service.stderr(), /"workerPid":\d+,"reason":"it ended with the signal SIGKILL"/)
   })

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
+import type { HelperProcesses } from '../../system/helper-processes.ts'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -78,6 +79,7 @@ export interface ChildPlan {
   /** Seconds between SIGTERM and SIGKILL. */
   readonly graceSeconds: number
   readonly onLine: (line: string) => void
+  readonly helpers: Pick<HelperProcesses, 'watch'>
 }
 
 export interface ChildEnd {
@@ -113,6 +115,7 @@ export const runChild = (plan: ChildPlan, signal: AbortSignal): Promise<ChildEnd
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const watched = plan.helpers.watch('helm', child)
   const stderr = new StderrLines(plan.onLine)
   const kept: Buffer[] = []
   let keptBytes = 0
@@ -135,6 +138,8 @@ export const runChild = (plan: ChildPlan, signal: AbortSignal): Promise<ChildEnd
   const endQuietly = (reason: EndReason, afterSeconds: number): void =>
     void end(reason, afterSeconds).catch(() => undefined)
 
+  // What it made is whole when it begins to write it.
+  child.stdout.once('data', watched.look)
   child.stdout.on('data', (chunk: Buffer) => {
     keptBytes += chunk.byteLength
     if (keptBytes <= plan.outputLimitBytes) return void kept.push(chunk)

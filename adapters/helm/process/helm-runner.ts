@@ -29,6 +29,7 @@ import {
 import { schemaProblems } from './schema-problems.ts'
 import type { HelmLimits } from './limits.ts'
 import { makeSlots, wallSecondsOf } from './limits.ts'
+import type { HelperProcesses } from '../../system/helper-processes.ts'
 import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
 import type { WorkFolder } from './work-folder.ts'
 import { environmentOf, makeWorkFolder } from './work-folder.ts'
@@ -74,6 +75,8 @@ export interface HelmProcessDeps {
   readonly limits: HelmLimits
   /** Parent of the working folders. It is created when it is missing. */
   readonly folder: string
+  /** Notes what the processes use. */
+  readonly helpers: Pick<HelperProcesses, 'watch'>
 }
 
 interface AskedOfHelm {
@@ -142,7 +145,7 @@ const progressTo = (work: HelmWork, redact: Redact) => {
   }
 }
 
-const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps): RunHelm => {
+const makeRunHelm = ({ finder, proxy, guards, limits, folder, helpers }: HelmProcessDeps): RunHelm => {
   const renderings = makeSlots(limits.renderings, 'helm-renderings')
   const changes = makeSlots(limits.changes, 'helm-changes')
   const closing = new AbortController()
@@ -175,6 +178,7 @@ const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps)
         Math.floor(memoryMiB / 4),
       ),
       onLine: progressTo(work, redact),
+      helpers,
     }
     const end = await runChild(plan, signal)
     if (isGone(end)) finder.forget()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { HelmChart } from '../../../core/packages/releases/ports.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
+import { isAlive } from '../../system/processes.ts'
 
 const family = 'moorage-helm-'
 /** Age limit for a folder of another container that shares this disk: its processes cannot be checked from here. */
@@ -90,15 +91,6 @@ export const environmentOf = (
   GOMEMLIMIT: `${memoryLimitMiB}MiB`,
   GOTRACEBACK: 'none',
 })
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
 
 const startedAt = (): number => Date.now() - process.uptime() * 1000
 

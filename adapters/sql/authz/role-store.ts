@@ -19,7 +19,7 @@ import { teams } from '../tables/organizations.ts'
 import type { Row } from '../kit/columns.ts'
 import { accounts, users } from '../tables/identity.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { idList, rowsOfIds } from '../kit/key-lists.ts'
 
 /** Where the objects of this part's types are. */
 export const roleObjectRows: ObjectRows = { type: 'role', table: 'roles', owner: 'org_id' }

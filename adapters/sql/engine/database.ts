@@ -190,13 +190,18 @@ const leastPacket = 16 * 1024 * 1024
 
 /**
  * Returns a sentence for each setting of a MySQL or MariaDB server that makes changes fail, or lets the server lose
- * what it acknowledged. They are settings that a session cannot change. Empty for SQLite.
+ * what it acknowledged, and for tables of a release that is too old. A session can change none of them. Empty for SQLite.
  */
 export const unsuitableSettings = async (database: SqlDatabase): Promise<readonly string[]> => {
   if (database.dialect === 'sqlite') return []
   const names = ['max_allowed_packet', 'log_bin', 'binlog_format', 'read_only', 'innodb_flush_log_at_trx_commit']
   const rows = await database.query<{ readonly Variable_name: string; readonly Value: string }>((k) =>
     k.raw(`show global variables where variable_name in (${names.map(() => '?').join(', ')})`, names),
+  )
+  const [padded] = await database.query<{ readonly tables: number }>((k) =>
+    k('information_schema.tables')
+      .whereRaw("table_schema = database() and table_collation = 'utf8mb4_bin' and table_name not like 'schema\\_%'")
+      .count({ tables: '*' }),
   )
   const values = new Map(rows.map((row) => [row.Variable_name, row.Value]))
   const has = (name: string, value: string): boolean => values.get(name) === value
@@ -217,6 +222,12 @@ export const unsuitableSettings = async (database: SqlDatabase): Promise<readonl
           'innodb_flush_log_at_trx_commit is not 1: if the machine of the server fails, acknowledged ' +
             'changes are lost. Set it to 1.',
         ]),
+    ...(Number(padded?.tables) === 0
+      ? []
+      : [
+          'The tables were made by MySQL before 8.0.17, which compares text without the spaces at its end. ' +
+            'Restore a backup into a new database of a newer server.',
+        ]),
   ]
 }
 
@@ -224,8 +235,8 @@ export const unsuitableSettings = async (database: SqlDatabase): Promise<readonl
 export interface WatchedDatabase {
   readonly database: SqlDatabase
   /**
-   * Returns why the database refused a change within the last 30 seconds (read-only, or full), in plain words, or
-   * undefined.
+   * Returns why the database refused a change within the last 30 seconds (read-only, or full), or would refuse one now
+   * (its file was removed or replaced), in plain words, or undefined.
    */
   readonly refusal: () => string | undefined
 }
@@ -256,6 +267,16 @@ export const watchChanges = (
       run: (statement, binds) => noted(database.run(statement, binds)),
       transaction: (work) => noted(database.transaction(work)),
     },
-    refusal: () => (last !== undefined && elapsedMs() - last.atMs < keptMs ? last.message : undefined),
+    refusal: () => (last !== undefined && elapsedMs() - last.atMs < keptMs ? last.message : lossOf(database)),
+  }
+}
+
+/** Returns why a change made now would be lost, or undefined. */
+const lossOf = (database: SqlDatabase): string | undefined => {
+  try {
+    database.refuseLost()
+    return undefined
+  } catch (error) {
+    return (error as Error).message
   }
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { Unavailable } from '../../../core/kernel/failure.ts'
-import { definedFields } from '../../../core/kernel/json.ts'
 import { isAlreadyDone } from '../kit/driver-errors.ts'
 import type { SchemaSession, SqlDatabase } from '../kit/statement.ts'
 import type { Bind } from '../kit/columns.ts'
@@ -17,20 +16,33 @@ import {
 } from './migration-ledger.ts'
 import { makeComposer } from './prepare.ts'
 
-// In order of preference: collations that compare by bytes, including trailing spaces. MariaDB has the first, MySQL 8
-// the second.
-const collations = ['utf8mb4_nopad_bin', 'utf8mb4_0900_bin', 'utf8mb4_bin']
+// Collations that compare by bytes, including spaces at the end. MariaDB has the first, MySQL 8.0.17 and newer the second.
+const collations = ['utf8mb4_nopad_bin', 'utf8mb4_0900_bin']
+// Releases up to v2026.11.25 took it where a server had none of them.
+const formerCollation = 'utf8mb4_bin'
 
-/** Returns what a server of this kind supports for the tables that migrations create. */
+/**
+ * Returns what the tables that migrations create have in common. It is what most tables of the database have already:
+ * a server that was upgraded may support a better collation, but compares no text of one with text of the other.
+ */
 export const schemaParameters = async (
   session: SchemaSession,
   dialect: 'sqlite' | 'mysql',
 ): Promise<SchemaParameters> => {
   if (dialect === 'sqlite') return {}
-  const rows = await session.execute('select collation_name as name from information_schema.collations', [])
-  const offered = new Set(rows.map((row) => String(row['name'])))
-  const collation = collations.find((name) => offered.has(name))
-  return definedFields({ collation })
+  const names = async (sql: string): Promise<readonly string[]> =>
+    (await session.execute(sql, [])).map((row) => String(row['name']))
+  const used = await names(
+    'select table_collation as name from information_schema.tables where table_schema = database() and ' +
+      "table_name not like 'schema\\_%' group by table_collation order by count(*) desc",
+  )
+  const offered = new Set(await names('select collation_name as name from information_schema.collations'))
+  const collation =
+    used.find((name) => [...collations, formerCollation].includes(name)) ?? collations.find((name) => offered.has(name))
+  if (collation !== undefined) return { collation }
+  throw new MigrationRefused(
+    'The server compares text without the spaces at its end. Use MySQL 8.0.17 or newer, or MariaDB 10.6 or newer.',
+  )
 }
 
 /** Runs one statement of a migration and returns its rows. */

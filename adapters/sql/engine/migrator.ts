@@ -13,6 +13,7 @@ import {
   pendingOf,
   refuseUnknown,
 } from './migration-ledger.ts'
+import { isDenied } from '../kit/driver-errors.ts'
 import type { Fill, OrderedMigration, Phase } from '../kit/migration.ts'
 import type { StatementLock } from '../kit/statement-locks.ts'
 import { lockOf } from '../kit/statement-locks.ts'
@@ -138,11 +139,6 @@ const mayCreate = async (ledger: MigrationLedger): Promise<boolean> => {
     throw cause
   }
 }
-
-const isDenied = (cause: unknown): boolean =>
-  ['ER_TABLEACCESS_DENIED_ERROR', 'ER_DBACCESS_DENIED_ERROR'].includes(
-    String((cause as { readonly code?: unknown }).code),
-  )
 
 /**
  * Returns the state of every migration, including those of a newer version (`unknown`) and of parts that are not loaded

@@ -257,9 +257,13 @@ const limitsOf = ({ statementTimeoutMilliseconds, idleTimeoutMilliseconds }: Lim
  * @internal
  */
 export const sessionSettings = (version: string, limits: ServerLimits): string => {
-  const statementLimit = /mariadb/i.test(version)
-    ? `max_statement_time = ${limits.statementMilliseconds / 1000}`
-    : `max_execution_time = ${limits.statementMilliseconds}`
+  const ofProduct = /mariadb/i.test(version)
+    ? [`max_statement_time = ${limits.statementMilliseconds / 1000}`]
+    : [
+        `max_execution_time = ${limits.statementMilliseconds}`,
+        // By default MySQL tells sizes and next numbers of tables as they were up to a day ago.
+        'information_schema_stats_expiry = 0',
+      ]
   const settings = [
     'autocommit = 1',
     'completion_type = 0',
@@ -279,7 +283,7 @@ export const sessionSettings = (version: string, limits: ServerLimits): string =
     `wait_timeout = ${limits.idleSeconds}`,
     `innodb_lock_wait_timeout = ${limits.rowLockSeconds}`,
     `lock_wait_timeout = ${limits.schemaLockSeconds}`,
-    statementLimit,
+    ...ofProduct,
   ]
   return `set ${settings.map((setting) => `session ${setting}`).join(', ')}`
 }

@@ -23,6 +23,14 @@ export const isTimedOut = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === timedOutCode
 
 /**
+ * MySQL ran nothing: while it opened the tables that the statement names, or those that refer to them, one was no longer
+ * the one of the prepared statement. That happens to tables for which its cache has no room.
+ */
+const mustPrepareAgain = (error: unknown): boolean => (error as { readonly errno?: unknown } | null)?.errno === 1615
+
+const mostRepreparations = 3
+
+/**
  * Runs a statement on this connection, prepared unless its values are part of it. There is no time limit: the caller
  * has the timer.
  */
@@ -38,7 +46,13 @@ export const execute = (
   } catch (error) {
     return answered(error, nothing)
   }
+  let repreparations = 0
   const done = (error: unknown, answer: unknown, fields: readonly FieldPacket[] | undefined): void => {
+    if (mustPrepareAgain(error) && repreparations < mostRepreparations) {
+      repreparations += 1
+      connection.unprepare(statement.sql)
+      return send()
+    }
     if (error !== null)
       return answered(statement.shown === undefined ? error : withoutValues(error, statement.shown), nothing)
     try {
@@ -57,11 +71,14 @@ export const execute = (
     }
     answered(undefined, answer as Answer)
   }
-  // With `null` for values the driver does not search the text for places of values.
-  if (statement.shown !== undefined) connection.query({ sql: statement.sql, values: null }, done)
-  else if (statement.int64)
-    connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
-  else connection.execute(statement.sql, values, done)
+  const send = (): void => {
+    // With `null` for values the driver does not search the text for places of values.
+    if (statement.shown !== undefined) connection.query({ sql: statement.sql, values: null }, done)
+    else if (statement.int64)
+      connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
+    else connection.execute(statement.sql, values, done)
+  }
+  send()
 }
 
 /** The driver adds the text of the statement to its errors. */

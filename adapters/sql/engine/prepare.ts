@@ -1,7 +1,7 @@
 import knexFactory, { type Knex } from 'knex'
 import type { Bind, Columns } from '../kit/columns.ts'
 import { rowReader } from '../kit/row-reader.ts'
-import { selected } from '../kit/selected.ts'
+import { selected } from '../kit/fragments.ts'
 import type { Constant, Parameter, Prepare, StatementText } from '../kit/statement.ts'
 
 type Dialect = 'sqlite' | 'mysql'

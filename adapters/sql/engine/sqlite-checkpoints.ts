@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
-import { threadEnvironment } from '../../system/thread-environment.ts'
+import { threadEnvironment } from '../../system/processes.ts'
 import type { OpenedFile } from './checkpoint-thread.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 import { takePlace, type WaitQueue } from './wait-queue.ts'

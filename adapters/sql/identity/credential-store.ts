@@ -6,7 +6,7 @@ import { aliased, computed, instant, nullable, nullableColumns, pick, present } 
 import { values } from '../kit/values.ts'
 import { accessTokens, accounts, emails, sessions, twoFactors, users } from '../tables/identity.ts'
 import { rowReader } from '../kit/row-reader.ts'
-import { selected } from '../kit/selected.ts'
+import { selected } from '../kit/fragments.ts'
 import type { DriverRow } from '../kit/row-reader.ts'
 
 const t = aliased(accessTokens, 't')

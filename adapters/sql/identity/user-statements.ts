@@ -7,7 +7,7 @@ import { changeableOfUser, fromUsers, joinPrimaryEmail, userRow, viewerParams, v
 import { isFound, matchedUsers, rangeParams } from './user-search.ts'
 import type { Binds } from '../kit/columns.ts'
 import { flag, nullableColumns, pick } from '../kit/columns.ts'
-import { idList } from '../kit/id-list.ts'
+import { idList } from '../kit/key-lists.ts'
 import { typedPage } from '../kit/page-query.ts'
 import { assigned, newRow, values } from '../kit/values.ts'
 import { accountRedirects, accounts, users } from '../tables/identity.ts'

@@ -37,6 +37,12 @@ export const isForeignKeyViolation = (error: unknown): boolean => {
   return number === 1451 || number === 1452 || code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
 }
 
+/** Reports whether the user of the database has no right to do this, such as to change the schema. */
+export const isDenied = (error: unknown): boolean => {
+  const { number } = read(error)
+  return number === 1142 || number === 1044
+}
+
 /** Reports whether a table does not exist. */
 export const isMissingTable = (error: unknown): boolean => {
   const { code, number, message } = read(error)
@@ -130,6 +136,7 @@ const unavailableNumbers = new Set([
   1041,
   1037,
   1135, // disk or memory full, no thread
+  1615, // no room for the tables of the statement
 ])
 
 /**

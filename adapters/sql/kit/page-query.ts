@@ -5,7 +5,7 @@ import type { Binds, Columns, Row } from './columns.ts'
 import { int, long, selectedAs } from './columns.ts'
 import type { DriverRow } from './row-reader.ts'
 import { rowReader } from './row-reader.ts'
-import { selected } from './selected.ts'
+import { selected } from './fragments.ts'
 import type { Num, Slots, SqlDatabase, SqlRunner } from './statement.ts'
 
 /** Counting stops here: an exact number of more rows is of no use and costs a scan. */

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { TeamId } from '../../../core/kernel/ids.ts'
 import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitations/ports.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { idList, rowsOfIds } from '../kit/key-lists.ts'
 import { countOf, typedPage } from '../kit/page-query.ts'
 import type { Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { Row } from '../kit/columns.ts'

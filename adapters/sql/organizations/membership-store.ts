@@ -5,7 +5,7 @@ import type { MembershipStore, OrganizationTokenStore } from '../../../core/orga
 import type { AccountSummary, MemberRights } from '../../../core/organizations/types.ts'
 import { entryRow, entryRulesOf, joinEntry, makeSqlAccessContext } from '../authz/access-context.ts'
 import { tokenOf, tokenRow } from '../identity/rows.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { idList, rowsOfIds } from '../kit/key-lists.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/json.ts'

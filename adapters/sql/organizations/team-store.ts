@@ -11,7 +11,7 @@ import type { Team, TeamInOrganization } from '../../../core/organizations/types
 import { teamNameKey } from '../../../core/organizations/types.ts'
 import { entryBinds, entryParams, whereEntryAllowed } from '../authz/access-context.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { idList, rowsOfIds } from '../kit/key-lists.ts'
 import type { Shown } from '../kit/page-query.ts'
 import type { Prepared, Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { organizationOfTeam, teamInOrganizationRow, teamOf, teamRow } from './rows.ts'

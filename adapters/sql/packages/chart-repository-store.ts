@@ -12,7 +12,7 @@ import { columnsOf, tableName, without } from '../kit/columns.ts'
 import { chartRepositories } from '../tables/packages.ts'
 import type { Binds, Row } from '../kit/columns.ts'
 import type { DriverRow } from '../kit/row-reader.ts'
-import { selected } from '../kit/selected.ts'
+import { selected } from '../kit/fragments.ts'
 import { rowReader } from '../kit/row-reader.ts'
 
 const content = without(chartRepositories, 'id', 'accountId', 'name', 'createdAt', 'updatedAt', 'version')

@@ -1,12 +1,34 @@
 import type { Knex } from 'knex'
 import type { NewTaskEvent, TaskOutbox } from '../../../core/tasks/ports.ts'
-import type { TaskId } from '../../../core/tasks/types.ts'
-import { aliased, computed, int, long, pick, qualified, selectedAs } from '../kit/columns.ts'
+import type { TaskEvent, TaskId } from '../../../core/tasks/types.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, computed, int, long, pick, qualified, selectedAs, without } from '../kit/columns.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { expression, insertAllInto, values } from '../kit/values.ts'
 import { taskEvents, taskOutbox, tasks } from '../tables/tasks.ts'
-import { eventOf, eventRow } from './rows.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
+
+/** A task as its readers have it. */
+export const taskRow = without(
+  tasks,
+  'actor',
+  'cluster',
+  'holder',
+  'leaseUntil',
+  'lockKey',
+  'sealedInput',
+  'digest',
+  'lastSeq',
+)
+
+/** An event of a task. */
+export const eventRow = without(taskEvents, 'taskId', 'isNotable')
+
+export const eventOf = ({ step, level, error, data, ...event }: Row<typeof eventRow>): TaskEvent => ({
+  ...event,
+  ...definedFields({ step, level, error, data }),
+})
 
 /** For this long only the process that wrote an event publishes it. Shorter than any lease. */
 export const heldMilliseconds = 15_000

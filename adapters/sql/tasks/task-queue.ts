@@ -7,8 +7,7 @@ import { databaseNow } from '../kit/fragments.ts'
 import type { Prepared, Slot, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { values } from '../kit/values.ts'
 import { taskOutbox, tasks } from '../tables/tasks.ts'
-import { taskRow } from './rows.ts'
-import { heldMilliseconds, makeAppendEvents } from './task-outbox.ts'
+import { heldMilliseconds, makeAppendEvents, taskRow } from './task-outbox.ts'
 import { makeEndTask } from './task-store.ts'
 
 const mostCandidates = 8

@@ -15,8 +15,7 @@ import type { Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { assigned, expression, fixedSlots, insertInto, values } from '../kit/values.ts'
 import { accounts } from '../tables/identity.ts'
 import { taskEvents, tasks } from '../tables/tasks.ts'
-import { eventOf, eventRow, taskRow } from './rows.ts'
-import { makeAppendEvents } from './task-outbox.ts'
+import { eventOf, eventRow, makeAppendEvents, taskRow } from './task-outbox.ts'
 
 const idRow = pick(tasks, 'id')
 const counted = { count: selectedAs(long()) }

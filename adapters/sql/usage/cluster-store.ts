@@ -1,14 +1,13 @@
 import type { ClusterFactStore, UsageClusterStore, UsageKindStore } from '../../../core/usage/events/ports.ts'
 import type { UsageKindId } from '../../../core/usage/types.ts'
 import { aliased, columnsOf, int, long, pick, selectedAs, without } from '../kit/columns.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { idList, rowsOfIds, tupleList } from '../kit/key-lists.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertAllInto, insertInto, values } from '../kit/values.ts'
 import { clusters } from '../tables/clusters.ts'
 import { contractClusters } from '../tables/contracts.ts'
 import { usageClusters, usageKinds, usageModes, usageNamespaces, usagePresence } from '../tables/usage.ts'
 import { namespaceRow } from './rows.ts'
-import { tupleList } from './tuple-list.ts'
 
 const { id, ownerId } = usageClusters
 const kept = aliased(usageClusters, 'u')

@@ -2,10 +2,11 @@ import type { Knex } from 'knex'
 import type { UsageIntervalStore, UsageRetention, UsageUpkeepStore } from '../../../core/usage/events/ports.ts'
 import type { MonthKey } from '../../../core/usage/types.ts'
 import { aliased, computed, instant, int, nullable, pick, present } from '../kit/columns.ts'
+import { isDenied } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertAllInto, values } from '../kit/values.ts'
 import { usageChanges, usageClusters, usageConflicts, usageIntervals, usageObjects } from '../tables/usage.ts'
-import { tupleList } from './tuple-list.ts'
+import { tupleList } from '../kit/key-lists.ts'
 
 /** UsageIntervalStore over the table usage_intervals. */
 export const makeSqlUsageIntervalStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageIntervalStore) => {
@@ -165,6 +166,17 @@ const changePartitions = async (db: SqlDatabase, first: MonthKey, months: readon
   }
 }
 
+/** Returns false if the user of the database may not do the work. */
+const unlessDenied = async (work: () => Promise<void>): Promise<boolean> => {
+  try {
+    await work()
+    return true
+  } catch (cause) {
+    if (isDenied(cause)) return false
+    throw cause
+  }
+}
+
 const conflictKey = pick(usageConflicts, 'id', 'clusterId')
 const intervalKey = pick(usageIntervals, 'month', 'clusterId', 'objectId', 'from')
 
@@ -191,7 +203,7 @@ const retentionStatements = (db: SqlDatabase) => ({
 
 /**
  * UsageRetention. On MySQL and MariaDB usage_intervals has a partition for each month, so that a month is dropped
- * without reading its rows. SQLite deletes them in pieces.
+ * without reading its rows. On SQLite, and for a user who may not change the table, the rows are deleted in pieces.
  */
 export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
   const s = retentionStatements(db)
@@ -211,7 +223,8 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
     async keepMonths(months, signal) {
       const [first] = months
       if (first === undefined) return
-      await (db.dialect === 'mysql' ? changePartitions(db, first, months) : deleteMonthsBefore(first, signal))
+      const isDropped = db.dialect === 'mysql' && (await unlessDenied(async () => changePartitions(db, first, months)))
+      if (!isDropped) await deleteMonthsBefore(first, signal)
     },
     async removeConflicts(before, limit) {
       const rows = await db.all(s.conflicts, { before, limit })

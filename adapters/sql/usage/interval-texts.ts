@@ -4,7 +4,7 @@ import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
 import type { Row } from '../kit/columns.ts'
 import { aliased, computed, int, long, longText, pick, selectedAs } from '../kit/columns.ts'
 import { longestList } from '../kit/fragments.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { idList, rowsOfIds } from '../kit/key-lists.ts'
 import type { Slots, SqlDatabase } from '../kit/statement.ts'
 import { usageIntervals } from '../tables/usage.ts'
 

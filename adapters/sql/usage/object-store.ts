@@ -8,12 +8,11 @@ import type {
 import type { UsageObjectId } from '../../../core/usage/types.ts'
 import { columnsOf, pick, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { idList, rowsOfIds, tupleList } from '../kit/key-lists.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertAllInto } from '../kit/values.ts'
 import { usageChanges, usageConflicts, usageObjects, usageTrials } from '../tables/usage.ts'
 import { makeWithKinds } from './rows.ts'
-import { tupleList } from './tuple-list.ts'
 
 const objectKey = pick(usageObjects, 'clusterId', 'uid')
 

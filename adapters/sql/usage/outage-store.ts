@@ -1,7 +1,7 @@
 import type { Outage, OutageId, OutageStore } from '../../../core/usage/outages/ports.ts'
 import type { Row } from '../kit/columns.ts'
 import { aliased, id, orElse, pick } from '../kit/columns.ts'
-import { queryRows } from '../kit/selected.ts'
+import { queryRows } from '../kit/fragments.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertInto } from '../kit/values.ts'
 import { accounts } from '../tables/identity.ts'

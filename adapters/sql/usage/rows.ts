@@ -1,7 +1,7 @@
 import type { UsageKind, UsageKindId, UsageMonth } from '../../../core/usage/types.ts'
 import type { Row } from '../kit/columns.ts'
 import { aliased, pick, qualified, without } from '../kit/columns.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { idList, rowsOfIds } from '../kit/key-lists.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { usageKinds, usageMonths, usageNamespaces, usageObjects } from '../tables/usage.ts'
 

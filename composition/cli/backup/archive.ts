@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
+import * as t from 'io-ts'
 import { extract, pack } from 'tar-stream'
 import type { StoredColumn, StoredRow, StoredTable, StoredValue } from '../../../adapters/sql/kernel/backup/snapshot.ts'
 import type { KeyedDigest } from '../../../core/audit/ports.ts'
@@ -47,8 +48,10 @@ const decompressed = promisify<Buffer, { readonly maxOutputLength: number }, Buf
 
 /** Rows are collected up to this length of their text, in characters. */
 const pieceLength = 2 * 1024 * 1024
-/** A row may have several values of 16 MiB. More is no archive of ours. */
+/** A row may have several values of 16 MiB. More is no archive of ours, in an entry or in what it unpacks to. */
 const longestPiece = 512 * 1024 * 1024
+/** A row has at least one character beside its end. */
+const mostRows = pieceLength
 
 /** The end of a tar archive. */
 const endOfTar = Buffer.alloc(1024)
@@ -269,6 +272,12 @@ const openArchive = async (path: string): Promise<FileHandle> => {
   return open(path, 'r')
 }
 
+interface EntryHeader {
+  readonly name: string
+  readonly size?: number
+  readonly pax?: Record<string, string> | null
+}
+
 interface EntryReader {
   read(source: AsyncIterable<Buffer>): Promise<void>
   manifest(): Manifest
@@ -298,7 +307,8 @@ const makeEntryReader = (opensRows: boolean, onEntry: (entry: ArchiveEntry) => P
       const entries = extract()
       const parsing = (async () => {
         for await (const entry of entries) {
-          const { name, pax } = entry.header as { readonly name: string; readonly pax?: Record<string, string> | null }
+          const { name, size = 0, pax } = entry.header as EntryHeader
+          if (size > longestPiece) throw new ArchiveUnusable(`It has an entry that is too large for a backup, ${name}.`)
           await take(name, await buffer(entry), factsOf(name, pax?.['comment']))
         }
       })()
@@ -325,22 +335,50 @@ const factsOf = (name: string, comment = '{}'): EntryFacts => {
   }
 }
 
+const manifestCodec = t.type({
+  id: t.string,
+  createdAt: t.string,
+  release: t.string,
+  engine: t.keyof({ sqlite: null, mysql: null }),
+  migrations: t.array(t.string),
+  tables: t.array(t.type({ name: t.string, rows: t.number, columns: t.array(t.type({ name: t.string })) })),
+  files: t.record(t.string, t.type({ count: t.number, missing: t.number })),
+  keyRing: t.type({ mark: t.string, keyIds: t.array(t.string) }),
+})
+
+const parsedManifest = (text: string): Partial<Manifest> | null => {
+  try {
+    return fromWireJson(text) as Partial<Manifest> | null
+  } catch {
+    throw new ArchiveUnusable('Its manifest cannot be read.')
+  }
+}
+
 const manifestOf = (text: string | undefined): Manifest => {
   if (text === undefined) throw new ArchiveUnusable(cut)
-  const manifest = fromWireJson(text) as Partial<Manifest>
-  if (manifest.format !== 'moorage backup') throw new ArchiveUnusable('It is not a backup of Moorage.')
+  const manifest = parsedManifest(text)
+  if (manifest?.format !== 'moorage backup') throw new ArchiveUnusable('It is not a backup of Moorage.')
   if (manifest.formatVersion !== 1)
     throw new ArchiveUnusable('A newer release made it, with another format. Use that release, or a later one.')
+  if (!manifestCodec.is(manifest)) throw new ArchiveUnusable('Its manifest cannot be read.')
   return manifest as Manifest
 }
 
+const rowOf = (line: string): StoredRow => (fromWireJson(line) as readonly unknown[]).map(decodedValue)
+
+/** Each row is a line. They are counted before all of them are in memory. */
 const rowsOf = async (name: string, bytes: Buffer): Promise<readonly StoredRow[]> => {
   try {
     const text = (await decompressed(bytes, { maxOutputLength: longestPiece })).toString('utf8')
-    return text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => (fromWireJson(line) as readonly unknown[]).map(decodedValue))
+    const rows: StoredRow[] = []
+    for (let from = 0; from < text.length;) {
+      const to = text.indexOf('\n', from)
+      if (rows.length === mostRows) throw new ArchiveUnusable(`The entry ${name} has too many rows for a backup.`)
+      if (to < 0) throw new ArchiveUnusable(`The entry ${name} is cut.`)
+      rows.push(rowOf(text.slice(from, to)))
+      from = to + 1
+    }
+    return rows
   } catch (cause) {
     throw cause instanceof ArchiveUnusable ? cause : new ArchiveUnusable(`The entry ${name} cannot be read.`)
   }

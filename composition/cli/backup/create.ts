@@ -12,6 +12,7 @@ import type { Snapshot, StoredRow, StoredTable } from '../../../adapters/sql/ker
 import { openSnapshot } from '../../../adapters/sql/kernel/backup/snapshot.ts'
 import { ofNewerVersion } from '../../../adapters/sql/engine/migration-ledger.ts'
 import { isCurrent, migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
+import { isAlive } from '../../../adapters/system/processes.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'
@@ -107,7 +108,8 @@ const draftsOf = async (target: string): Promise<Drafts> => {
   if (!existsSync(folder)) throw new StartRefused([`The folder ${folder} does not exist.`])
   for (const file of readdirSync(folder)) {
     const [, of, pid] = draftForm.exec(file) ?? []
-    if (of === name && !isAlive(Number(pid))) await rm(join(folder, file), { force: true })
+    if (of === name && (Number(pid) === process.pid || !isAlive(Number(pid))))
+      await rm(join(folder, file), { force: true })
   }
   const draft = (end: string): string => join(folder, `.${name}.${process.pid}.${end}`)
   const [archive, keyRing, copy] = [draft('part'), draft('keyring'), draft('copy')]
@@ -116,16 +118,6 @@ const draftsOf = async (target: string): Promise<Drafts> => {
     keyRing,
     copy,
     remove: async () => void (await Promise.all([archive, keyRing, copy].map((file) => rm(file, { force: true })))),
-  }
-}
-
-const isAlive = (pid: number): boolean => {
-  if (pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

@@ -25,7 +25,7 @@ import { startRunning } from '../../service/running-service.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { makeProgress, printJson } from '../command-context.ts'
 import { readNamed } from '../backup/create.ts'
-import { configOf } from '../loaded-config.ts'
+import { configOf } from '../config.ts'
 
 const organization = (
   [name, fullName]: readonly [string, string],
@@ -164,8 +164,8 @@ const refuseInUse = async ({ settings }: LoadedConfig): Promise<void> => {
   try {
     if (await isInUse(database))
       throw new StartRefused([
-        'The database has accounts already. The demonstration needs an empty one, such as that of another data ' +
-          'folder: MOORAGE_DATA_DIR=demo moorage demo seed',
+        'The database has accounts already. The demonstration needs an empty one. If it has an earlier ' +
+          'demonstration, run: moorage demo reset. Otherwise name another data folder in MOORAGE_DATA_DIR.',
       ])
   } finally {
     await database.close()
@@ -299,7 +299,10 @@ const onLoading = async <A>(
 const hasObjectsOnHub = async (config: LoadedConfig, loading: Loading, database: SqlDatabase): Promise<boolean> => {
   // An earlier reset has begun to empty it.
   if ((await loading.state()).kind === 'unfinished') return false
-  if (!isCurrent(await migrationStatus(database, await migrationsFor(config, database))))
+  const status = await migrationStatus(database, await migrationsFor(config, database))
+  if (status.every(({ state }) => state === 'pending'))
+    throw new StartRefused(['The database has no tables: there is no demonstration to remove.'])
+  if (!isCurrent(status))
     throw new StartRefused(['The schema is not that of this version. See: moorage migrate status'])
   await refuseOtherData(database, config.settings.adminUsername)
   const connected = await database.query((k) => k('clusters').whereNotNull('sealed_credential').select('id').limit(1))

@@ -8,7 +8,7 @@ import { daysLeft, expiryTold, readTlsIdentity, validityOf } from '../../../adap
 import { openDatabase, unsuitableSettings } from '../../../adapters/sql/engine/database.ts'
 import { isCurrent, migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
-import { whyUnwritable } from '../../../adapters/system/temporary-folder.ts'
+import { whyUnwritable } from '../../../adapters/system/files.ts'
 import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-clock.ts'
 import { isOpen } from '../../../core/kernel/deployment.ts'
 import { showAddress } from '../../config/setting-type.ts'

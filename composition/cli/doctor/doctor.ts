@@ -1,6 +1,6 @@
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
-import { configOf } from '../loaded-config.ts'
+import { configOf } from '../config.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 import type { Finding } from './finding.ts'
 import {

@@ -18,7 +18,7 @@ export const describeKeys: Describe = (program, run, context) => {
       examples('moorage keys status', 'moorage keys status --json | jq .keys') +
         '\n\nExits 1 when a value names a key that the key ring does not hold.',
     )
-    .action((options: CommonOptions) => run(async () => (await import('./status.ts')).keyStatus(context, options)))
+    .action((options: CommonOptions) => run(async () => (await import('./keys.ts')).keyStatus(context, options)))
 
   withJson(keys.command('add'))
     .description('Add a key that seals nothing yet, where instances have copies of the key ring.')

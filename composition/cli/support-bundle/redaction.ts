@@ -15,6 +15,9 @@ const credentialForms: readonly RegExp[] = [
   /\b[0-9a-f]{40,}\b/g,
 ]
 
+/** An address of mail tells who a user is. An address of a server that ends in a number is none. */
+const mailAddress = /(?<![\w:/\]@])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b/gi
+
 /** A word of this many characters with a digit is more often a credential than a word. */
 const longWord = /[^\s"',;:()[\]{}=<>/]{20,}/g
 
@@ -123,7 +126,7 @@ export const shownLine = (line: string, secrets: readonly string[]): string | un
     const shown = show(record[name])
     return shown === undefined ? [] : [[name, shown] as const]
   })
-  const message = withoutLongWords(withoutSecrets(msg.slice(0, 300), secrets))
+  const message = withoutLongWords(withoutSecrets(msg.slice(0, 300), secrets)).replaceAll(mailAddress, removed)
   return withoutSecrets(toWireJson({ ...Object.fromEntries(fields), msg: message }), secrets)
 }
 

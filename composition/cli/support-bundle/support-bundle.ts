@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { arch, cpus, freemem, platform, release, totalmem } from 'node:os'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
@@ -14,10 +15,9 @@ import type { LoadedConfig } from '../../config/config.ts'
 import { addressUrl } from '../../config/setting-type.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
-import { printConfig } from '../config.ts'
+import { configOf, printConfig } from '../config.ts'
 import { checkConfig } from '../deployment.ts'
 import { doctor } from '../doctor/doctor.ts'
-import { configOf } from '../loaded-config.ts'
 import { migrateStatus } from '../migrate.ts'
 import { secretsOf, shownLine, withoutNames, withoutSecrets } from './redaction.ts'
 
@@ -36,6 +36,8 @@ interface Entry {
 
 const metricsMilliseconds = 5_000
 const mostLines = 100_000
+/** So much of the end of a log is read: that many lines of it, and no more memory for a log of any size. */
+const mostLogBytes = 64 * 2 ** 20
 
 const about = `What this is: facts about an installation of Moorage, for the people who help with it.
 
@@ -93,13 +95,23 @@ const metricsOf = async (config: LoadedConfig | undefined): Promise<string> => {
   }
 }
 
-/** Returns the last lines of a log. It is read once, whatever its size. */
+/** Returns what reads the end of a log, and whether that is not the whole of it. */
+const openLog = async (source: string): Promise<{ readonly input: Readable; readonly isCut: boolean }> => {
+  if (source === '-') return { input: process.stdin, isCut: false }
+  const { size } = await stat(source)
+  const start = Math.max(0, size - mostLogBytes)
+  return { input: createReadStream(source, { start }), isCut: start > 0 }
+}
+
+/** Returns the last lines of a log, of which a part is read. What is read from stdin is read whole. */
 const linesOf = async (source: string | undefined, most: number, secrets: readonly string[]): Promise<string> => {
   if (source === undefined) return 'No log was named: moorage support-bundle --log FILE.\n'
-  const input = source === '-' ? process.stdin : createReadStream(source)
   const last: string[] = []
   let leftOut = 0
+  let isPart = false
   try {
+    const { input, isCut } = await openLog(source)
+    isPart = isCut
     for await (const line of createInterface({ input, crlfDelay: Infinity })) {
       last.push(line)
       if (last.length >= 2 * most) last.splice(0, last.length - most)
@@ -107,12 +119,17 @@ const linesOf = async (source: string | undefined, most: number, secrets: readon
   } catch (error) {
     return `The log cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}.\n`
   }
+  isPart &&= last.length < most
   const shown = last.slice(-most).flatMap((line) => {
     const clean = shownLine(line, secrets)
     if (clean === undefined && line !== '') leftOut += 1
     return clean === undefined ? [] : [clean]
   })
-  return `${[...shown, `${leftOut} lines that are not in JSON were left out.`].join('\n')}\n`
+  const told = [
+    `${leftOut} lines that are not in JSON were left out.`,
+    ...(isPart ? [`Only the last ${mostLogBytes / 2 ** 20} MiB of the log were read.`] : []),
+  ]
+  return `${[...shown, ...told].join('\n')}\n`
 }
 
 const write = async (file: string, entries: readonly Entry[]): Promise<void> => {

@@ -236,33 +236,56 @@ const lingerTimes = 5
 const lingerBytes = 16_777_216
 
 /**
- * Ends an answer while the client still sends. Closing immediately would reset the connection and lose the answer. The
- * whole answer is sent, incoming bytes are discarded for a short time, and then the connection ends.
+ * Reads and discards the rest of a request's body for a short time. `done` is called once: with true if the body ended.
  */
-const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['body']): void => {
+const discardBody = (req: IncomingMessage, done: (isWhole: boolean) => void): void => {
   let [drained, drainedThen, looks] = [0, 0, 0]
-  const finish = (): void => {
+  let isDone = false
+  const finish = (isWhole: boolean): void => {
+    if (isDone) return
+    isDone = true
     clearInterval(timer)
     req.off('data', onData)
-    res.end()
-    req.destroy()
+    done(isWhole)
   }
   const onData = (chunk: Uint8Array): void => {
     drained += chunk.length
-    if (drained > lingerBytes) finish()
+    if (drained > lingerBytes) finish(false)
   }
   const look = (): void => {
     looks += 1
-    if (drained === drainedThen || looks === lingerTimes) finish()
+    if (drained === drainedThen || looks === lingerTimes) finish(false)
     drainedThen = drained
   }
   // What has arrived while this process was blocked is read between a timer and an immediate.
   const timer = setInterval(() => setImmediate(look), lingerMs)
-  if (body !== undefined) res.write(body)
   req.on('data', onData)
-  req.once('end', finish)
-  req.once('close', finish)
+  req.once('end', () => finish(true))
+  req.once('close', () => finish(false))
   req.resume()
+}
+
+/**
+ * Ends an answer while the client still sends. Closing immediately would reset the connection and lose the answer. The
+ * whole answer is sent, incoming bytes are discarded for a short time, and then the connection ends.
+ */
+const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['body']): void => {
+  if (body !== undefined) res.write(body)
+  discardBody(req, () => {
+    res.end()
+    req.destroy()
+  })
+}
+
+/**
+ * Discards the rest of a request's body that was answered before its end, so that the client sees the answer. A
+ * connection on which more arrives than is worth reading is closed.
+ */
+export const discardRest = (req: IncomingMessage): void => {
+  if (!req.complete && !req.readableEnded && !req.destroyed)
+    discardBody(req, (isWhole) => {
+      if (!isWhole) req.destroy()
+    })
 }
 
 export const jsonAnswer = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
@@ -305,9 +328,16 @@ export const writeInternalError = (
 ): void => writeRefusal(req, res, context, internalError, 'platform', docsUrl)
 
 /**
- * Answers an unexpected error: 500, 503 when a store is unavailable, or 409 when another change came first. The text of
- * the error goes to the log and is never sent.
+ * Returns the refusal for an unexpected error: 500, 503 when a store is unavailable, or 409 when another change came
+ * first. The text of the error goes to the log and is never sent.
  */
+export const refuseThrown = (deps: Pick<BinderDeps, 'log'>, context: RequestContext, error: unknown): Refusal => {
+  // Both are caused by requests: the access log names them.
+  if (!(error instanceof Overtaken) && !(error instanceof Busy)) logThrown(deps, context, error)
+  return refusalOfThrown(error)
+}
+
+/** Answers an unexpected error, or cuts an answer that has begun. */
 export const answerError = (
   deps: Pick<BinderDeps, 'log' | 'docsUrl'>,
   req: IncomingMessage,
@@ -316,9 +346,7 @@ export const answerError = (
   error: unknown,
   dialect: Dialect,
 ): void => {
-  const refused = refusalOfThrown(error)
-  // Both are caused by requests: the access log names them.
-  if (!(error instanceof Overtaken) && !(error instanceof Busy)) logThrown(deps, context, error)
+  const refused = refuseThrown(deps, context, error)
   noteRefusal(context, refused)
   if (res.headersSent) res.destroy()
   else writeRefusal(req, res, context, refused, dialect, deps.docsUrl)

@@ -11,8 +11,20 @@ import type { ParameterRef } from './parameters.ts'
 import { parametersOf, sharedParameters, streamParametersOf } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { makeSchemaRegistry, schemaOf } from './schema.ts'
-import type { Tag } from './tags.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
+import { inPlace } from '../../config/in-place.ts'
+
+/** A tag group of the document. */
+export interface Tag {
+  readonly name: string
+  readonly description: string
+  /** The tag after which this one is listed; by default the one before it in its part, or the last. */
+  readonly after?: string
+}
+
+/** Returns the tag groups of parts in the order of the document. */
+export const tagsOf = (parts: readonly { readonly tags?: readonly Tag[] }[]): readonly Tag[] =>
+  inPlace(parts.map(({ tags = [] }) => tags.map((tag) => ({ ...tag, id: tag.name }))))
 
 type Requirement = Readonly<Record<string, readonly string[]>>
 

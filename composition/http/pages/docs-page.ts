@@ -6,7 +6,7 @@ import type { Parameter, ParameterRef } from '../openapi/parameters.ts'
 import type { Response } from '../openapi/responses.ts'
 import type { Schema } from '../openapi/schema.ts'
 import { makeShowSchema, type ShownSchema } from './docs-schema.ts'
-import { inlineSource, pageFile, pageStyle, renderPage } from './page-templates.ts'
+import { inlineSource, pageFile, pageStyle, renderPage } from './web-page.ts'
 import { packedAnswer, type PackedAnswer } from '../answer/packed-answer.ts'
 
 /** The documentation page of a service, by the path below `/api/v1/docs`. */

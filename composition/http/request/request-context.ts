@@ -1,9 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { strangersOf } from '../../../adapters/system/allowances.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import type { Call, OwnAddress, Principal } from '../../../core/kernel/principal.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
-import type { TraceContext } from '../../../core/platform/ports.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
+import { isRobotLogin } from '../../../core/organizations/ports.ts'
+import type { TraceContext, Tracing } from '../../../core/platform/ports.ts'
 import type { Below } from './request-target.ts'
+import type { LogScope } from '../../../adapters/logging/bunyan-log.ts'
 
 /** The binder's record of one request, made before routing and completed during processing. */
 export interface RequestContext {
@@ -90,6 +94,16 @@ export const pathValuesOf = (req: IncomingMessage): Readonly<Record<string, stri
   const { params } = req as IncomingMessage & { params: Record<string, string> }
   const rest = params['*']
   return rest === undefined ? params : { ...params, path: rest }
+}
+
+/**
+ * Returns for whom the work of a request counts in queues and budgets. The robot accounts of an organization count
+ * together: it may make a hundred, which would have a hundred times the turns of a person.
+ */
+export const accountOf = ({ principal, sourceIp }: Pick<RequestContext, 'principal' | 'sourceIp'>): AccountKey => {
+  if (principal === undefined) return strangersOf(sourceIp)
+  const { userId, login, onlyOrgId } = principal
+  return onlyOrgId !== undefined && isRobotLogin(login) ? `robots of ${onlyOrgId}` : userId
 }
 
 /** Returns the call for the core. It is complete once the caller is proven. */
@@ -201,3 +215,62 @@ export const makeAccessLog = (
     exchange.once('close', () => report(context))
   }
 }
+
+export interface RequestScopeDeps {
+  readonly tracing: Tracing
+  readonly scope: LogScope
+}
+
+/**
+ * Surrounds the work of a request: its lines of the log have its id, and its span continues the trace of the caller.
+ */
+export type WithinRequest = <A>(req: IncomingMessage, context: RequestContext, work: () => Promise<A>) => Promise<A>
+
+/** The form of `traceparent`; what is longer than a later version of it needs is ignored. */
+const traceparentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-.{0,200})?$/
+
+const traceparentOf = ({ headers }: IncomingMessage): string | undefined => {
+  const { traceparent } = headers
+  return typeof traceparent === 'string' && traceparentForm.test(traceparent) ? traceparent : undefined
+}
+
+/** Without traces, it costs one entry of asynchronous context. */
+export const makeWithinRequest = ({ tracing, scope }: RequestScopeDeps): WithinRequest => {
+  const { isOn } = tracing
+  return (req, context, work) =>
+    scope.run({ requestId: context.requestId }, () => (isOn ? tracedRequest(tracing, req, context, work) : work()))
+}
+
+const tracedRequest = <A>(
+  tracing: Tracing,
+  req: IncomingMessage,
+  context: RequestContext,
+  work: () => Promise<A>,
+): Promise<A> =>
+  tracing.span(
+    {
+      name: methodOf(context),
+      kind: 'server',
+      parent: traceparentOf(req),
+      attributes: { 'http.request.method': methodOf(context), 'moorage.request_id': context.requestId },
+    },
+    async (span) => {
+      const current = tracing.current()
+      if (current !== undefined) context.trace = current
+      try {
+        return await work()
+      } finally {
+        span.set({
+          'http.route': context.routePath,
+          'moorage.operation': context.routeId,
+          'http.response.status_code': context.status,
+        })
+        if (context.status >= 500) span.fail(context.code ?? String(context.status))
+      }
+    },
+  )
+
+const standardMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** A method that is none of the standard's is a text of the caller. */
+const methodOf = ({ method }: RequestContext): string => (standardMethods.has(method) ? method : '_OTHER')

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { PassedMemory } from '../../../adapters/outbound/reading-budgets.ts'
+import { PassedMemory } from '../../../adapters/outbound/passed-memory.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
 import type { Exchange, HeaderBag } from '../../../core/kernel/exchange.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
@@ -10,7 +10,14 @@ import { streamOperationId } from '../../../plugins/kit/route.ts'
 import type { Refusal } from '../failure-response.ts'
 import { noSuchPath, refusalOf } from '../failure-response.ts'
 import type { Pieces } from '../answer/write-answer.ts'
-import { answerError, makePieces, pieceBytes, recordRefusal, writeRefusal } from '../answer/write-answer.ts'
+import {
+  answerError,
+  discardRest,
+  makePieces,
+  pieceBytes,
+  recordRefusal,
+  writeRefusal,
+} from '../answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
 import type { NoteEndless } from '../connections.ts'
 import { makeAuthenticate } from '../request/authenticate.ts'
@@ -144,7 +151,7 @@ class NodeExchange implements Exchange {
   readonly path: string
   readonly query: string
   readonly headers: HeaderBag
-  readonly body: AsyncIterable<Uint8Array> | undefined
+  readonly body: AsyncIterableIterator<Uint8Array> | undefined
   readonly #res: ServerResponse
   readonly #context: RequestContext
   readonly #noteEndless: NoteEndless
@@ -173,7 +180,8 @@ class NodeExchange implements Exchange {
     this.path = path
     this.query = query
     this.headers = headers
-    this.body = announcesBody(req) ? req : undefined
+    // A receiver that reads no further must not destroy the request, and with it the connection of its answer.
+    this.body = announcesBody(req) ? req.iterator({ destroyOnReturn: false }) : undefined
     this.#res = res
     this.#context = context
     this.#noteEndless = noteEndless
@@ -262,6 +270,11 @@ class NodeExchange implements Exchange {
     this.#written().end()
   }
 
+  /** Ends the reading of the request's body. */
+  leaveBody(): void {
+    void this.body?.return?.()
+  }
+
   onStop(listener: () => void): void {
     this.#noteEndless(this.#res, listener)
   }
@@ -299,8 +312,9 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, noteE
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
       if (!res.closed) stopChecks = whileAdmitted(ask, () => res.destroy())
       const exchange = new NodeExchange(deps, req, res, context, noteEndless)
-      const outcome = await bound.handler({ params, exchange, ...admitted.right })
+      const outcome = await bound.handler({ params, exchange, ...admitted.right }).finally(() => exchange.leaveBody())
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
+      discardRest(req)
       await closed
     } catch (error) {
       answerError(deps, req, res, context, error, 'kubernetes')

@@ -8,7 +8,8 @@ import { streamOperationId } from '../../../plugins/kit/route.ts'
 import type { BinderDeps } from '../binder-deps.ts'
 import { endGently } from '../connections.ts'
 import type { Dialect, Refusal } from '../failure-response.ts'
-import { errorBody, internalError, operationPage, refusal, refusalOf } from '../failure-response.ts'
+import { refuseThrown } from '../answer/write-answer.ts'
+import { errorBody, operationPage, refusal, refusalOf } from '../failure-response.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { DialectAt } from '../guard.ts'
 import type { MatchPath } from '../request/request-target.ts'
@@ -176,8 +177,7 @@ export const makeUpgradeListener = (
       const refused = await serve(req, socket, head, context, gone.signal)
       if (refused !== undefined) giveUp(socket, refused, deps.docsUrl, context, deps.dialectAt(context.path))
     } catch (error) {
-      deps.log.error({ requestId: context.requestId, operation: context.routeId, error }, 'upgrade failed')
-      giveUp(socket, internalError, deps.docsUrl, context, deps.dialectAt(context.path))
+      giveUp(socket, refuseThrown(deps, context, error), deps.docsUrl, context, deps.dialectAt(context.path))
     }
   }
 }

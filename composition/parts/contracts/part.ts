@@ -20,7 +20,7 @@ import {
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../../adapters/sql/contracts/license-store.ts'
 import { contractObjectRows } from '../../../adapters/sql/contracts/rows.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { writeWhole } from '../../../adapters/system/whole-files.ts'
+import { writeWhole } from '../../../adapters/system/files.ts'
 import { makeBindImported } from '../../../core/contracts/bindings.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import {

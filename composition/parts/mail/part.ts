@@ -6,7 +6,7 @@ import { makeDeliverMail, makeOutboxNotifier } from '../../../core/mail/delivery
 import { mailUrlForms, parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import type { MailSender } from '../../../adapters/mail/mailers.ts'
 import { makeSqlMailOutbox, makeSqlMailQueue } from '../../../adapters/sql/mail/mail-store.ts'
-import { writeWhole } from '../../../adapters/system/whole-files.ts'
+import { writeWhole } from '../../../adapters/system/files.ts'
 import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
 import { ClockToken, TimeTrustToken } from '../../../core/kernel/clock.ts'
 import type { DeliverMail, DeliveryCount, MailOutbox, Mailer } from '../../../core/mail/ports.ts'

@@ -24,7 +24,7 @@ import {
   makeSqlSigningKeyStore,
 } from '../../../adapters/sql/marketplace/notification-inbox.ts'
 import { makeSqlSubscriptionStore } from '../../../adapters/sql/marketplace/subscription-store.ts'
-import { writeWhole } from '../../../adapters/system/whole-files.ts'
+import { writeWhole } from '../../../adapters/system/files.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { makeContractLifecycle } from '../../../core/contracts/contracts.ts'
 import type { ContractLifecycle } from '../../../core/contracts/ports.ts'

@@ -106,6 +106,7 @@ export const helmBindings = ({
   settings,
   log,
   pools,
+  helpers,
   processes,
 }: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
   bind(HelmFinderToken, { bundled: BundledHelmToken }, ({ bundled }) => helmOf(settings, bundled).finder),
@@ -120,6 +121,7 @@ export const helmBindings = ({
         proxy: makeLoopbackProxy(),
         guards: makeGuards(searchPath()),
         folder: settings.tempDir,
+        helpers,
       })
       pools.watch('helm-renderings', () => runner.load().renderings)
       pools.watch('helm-changes', () => runner.load().changes)

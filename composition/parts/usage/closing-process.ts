@@ -1,9 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
+import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { threadEnvironment } from '../../../adapters/system/thread-environment.ts'
+import { StderrLines } from '../../../adapters/helm/process/child-process.ts'
+import type { HelperCounts, HelperProcesses } from '../../../adapters/system/helper-processes.ts'
+import { countsOfEnded, noCounts, sumOfCounts } from '../../../adapters/system/helper-processes.ts'
+import { threadEnvironment } from '../../../adapters/system/processes.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
+import type { Log } from '../../../core/kernel/log.ts'
+import type { Tracing } from '../../../core/platform/ports.ts'
 import type { GatherMonth, MonthReport } from '../../../core/usage/months/ports.ts'
+import type { OtlpTarget } from '../../service/tracing.ts'
 import type { Asked, GatheredFacts, Said } from './closing-program.ts'
 import type { ClosingPlace } from './closing-thread.ts'
 import type { Ended } from './closing-work.ts'
@@ -47,22 +54,48 @@ interface Waiting {
   readonly onEnd: (ended: Ended<unknown>) => void
 }
 
+/** What the service knows of the processes that close months. */
+export interface ClosingWatch {
+  readonly helpers: Pick<HelperProcesses, 'watch' | 'countsOf'>
+  readonly tracing: Tracing
+  /** Where the process exports its spans; undefined if traces are off. */
+  readonly traces: OtlpTarget | undefined
+  readonly log: Pick<Log, 'warn'>
+  /** How long a process stays without work, in milliseconds. */
+  readonly idleAfter?: number
+}
+
+/** Lines of stderr: V8 says there why it ends a process. */
+const watchErrors = (child: ChildProcess, log: ClosingWatch['log']): void => {
+  const lines = new StderrLines((text) => log.warn({ program: 'closing', text }, 'a helper process said'))
+  child.stderr?.on('data', (chunk: Buffer) => lines.add(chunk))
+  child.stderr?.once('close', () => lines.end())
+  // The process itself keeps this one, while something waits for it.
+  ;(child.stderr as Socket | null)?.unref()
+}
+
 /** One process that runs. What waits for it fails when it ends. */
 class Running {
   readonly #child: ChildProcess
+  /** What it said last of its work. */
+  counts: HelperCounts = noCounts
   readonly #ended: Promise<void>
   readonly #waiting = new Map<number, Waiting>()
   /** How it ended, once it has. */
   #end: string | undefined
 
-  constructor(place: ClosingPlace) {
+  constructor(place: ClosingPlace, { helpers, traces, log }: ClosingWatch) {
     this.#child = fork(program, [], {
       env: ownEnvironment(),
       execArgv,
       serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
+    helpers.watch('closing', this.#child, 'warn')
+    watchErrors(this.#child, log)
     this.#child.on('message', (said: Said) => {
+      if ('counts' in said) this.counts = said.counts
+      if (!('month' in said)) return
       if ('done' in said) return this.#waiting.get(said.month)?.onProgress(said.done, said.of)
       const waiting = this.#waiting.get(said.month)
       this.#waiting.delete(said.month)
@@ -83,7 +116,7 @@ class Running {
         end(signal === null ? `with the code ${String(code)}` : `by ${signal}`),
       )
     })
-    this.#send({ ask: 'open', place })
+    this.#send({ ask: 'open', place, traces })
     this.#holdLoop()
   }
 
@@ -96,7 +129,7 @@ class Running {
    * process ends.
    */
   async ask<Result>(
-    asked: Asked & { readonly month: number },
+    asked: Exclude<Asked, { readonly ask: 'open' | 'stop' }>,
     signal?: AbortSignal,
     onProgress: Waiting['onProgress'] = () => undefined,
   ): Promise<Result> {
@@ -161,21 +194,38 @@ class Running {
   }
 }
 
+const countsOf = (running: Running): HelperCounts => (running.hasEnded ? countsOfEnded(running.counts) : running.counts)
+
 /**
  * Completes, reads and writes months, and writes their reports, in a process of low priority, which divides the work
  * among threads of its own: what the main thread of the service does holds up requests. The process starts when it is
  * first needed, and ends when nothing is closed or when this one dies.
  */
-export const makeClosingProcess = (place: ClosingPlace, idleAfter = idleMilliseconds): ClosingProcess => {
+export const makeClosingProcess = (place: ClosingPlace, watch: ClosingWatch): ClosingProcess => {
+  const { helpers, tracing, idleAfter = idleMilliseconds } = watch
   let running: Running | undefined
+  let before = noCounts
   let idle: NodeJS.Timeout | undefined
   let months = 0
   let lastMonth = 0
 
+  helpers.countsOf('closing', () => (running === undefined ? before : sumOfCounts(before, countsOf(running))))
+  /** Keeps the counts of a process that is not used any more. */
+  const forget = (): void => {
+    if (running !== undefined) before = sumOfCounts(before, countsOfEnded(running.counts))
+    running = undefined
+  }
+  /** Runs work whose process continues the trace. */
+  const traced = <A>(name: string, work: (trace: string | undefined) => Promise<A>): Promise<A> =>
+    tracing.span({ name: `process closing: ${name}` }, () => work(tracing.current()?.traceparent))
+
   const begin = (): Running => {
     clearTimeout(idle)
     months += 1
-    if (running === undefined || running.hasEnded) running = new Running(place)
+    if (running === undefined || running.hasEnded) {
+      forget()
+      running = new Running(place, watch)
+    }
     return running
   }
   const end = (): void => {
@@ -185,7 +235,7 @@ export const makeClosingProcess = (place: ClosingPlace, idleAfter = idleMillisec
   const close = async (): Promise<void> => {
     clearTimeout(idle)
     const last = running
-    running = undefined
+    forget()
     await last?.end()
   }
   return {
@@ -194,7 +244,8 @@ export const makeClosingProcess = (place: ClosingPlace, idleAfter = idleMillisec
       write: async (revision, signal) => {
         const own = begin()
         try {
-          await own.ask<void>({ ask: 'writeReport', month: (lastMonth += 1), revision }, signal)
+          const month = (lastMonth += 1)
+          await traced('report', (trace) => own.ask<void>({ ask: 'writeReport', trace, month, revision }, signal))
         } finally {
           end()
         }
@@ -208,14 +259,15 @@ export const makeClosingProcess = (place: ClosingPlace, idleAfter = idleMillisec
         end()
       }
       try {
-        const gathered = await own.ask<GatheredFacts>(
-          { ask: 'gather', month, call: { requestId, sourceIp, operation }, input: { ownerId, month: of, asOf } },
-          signal,
-          onProgress,
+        const call = { requestId, sourceIp, operation }
+        const input = { ownerId, month: of, asOf }
+        const gathered = await traced('gather', (trace) =>
+          own.ask<GatheredFacts>({ ask: 'gather', trace, month, call, input }, signal, onProgress),
         )
         return {
           ...gathered,
-          writeViews: (monthId, stop, report) => own.ask<void>({ ask: 'writeViews', month, monthId }, stop, report),
+          writeViews: (monthId, stop, report) =>
+            traced('views', (trace) => own.ask<void>({ ask: 'writeViews', trace, month, monthId }, stop, report)),
           remove,
         }
       } catch (error) {

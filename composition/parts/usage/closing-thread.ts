@@ -3,6 +3,8 @@ import type { DatabaseOptions } from '../../../adapters/sql/engine/database.ts'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import { packTextNow } from '../../../adapters/sql/usage/packed-text.ts'
 import type { Gathered, GatherTask, Stop, ViewsTask } from '../../../core/usage/months/month-work.ts'
+import type { StatementCounts } from '../../service/tracing.ts'
+import { countedDatabase } from '../../service/tracing.ts'
 import type { Ended } from './closing-work.ts'
 import { endOf, makeClosingSpools, makeClosingWork } from './closing-work.ts'
 
@@ -19,6 +21,16 @@ export interface Stoppable<Task> {
   readonly stopped: Int32Array<SharedArrayBuffer>
 }
 
+/** How a task ended, and what it did. */
+export interface ThreadEnd<Result> {
+  readonly ended: Ended<Result>
+  /** When the task left the queue, in milliseconds since 1970. */
+  readonly startedAt: number
+  readonly statements: StatementCounts
+  /** Waits for a connection, or for the turn to change the database. */
+  readonly waits: StatementCounts
+}
+
 const stopOf = (stopped: Int32Array): Stop => ({
   throwIfAborted: () => {
     if (Atomics.load(stopped, 0) !== 0) throw new Error('The work was stopped.')
@@ -26,15 +38,31 @@ const stopOf = (stopped: Int32Array): Stop => ({
 })
 
 const { databaseUrl, database, dataDir } = workerData as ClosingPlace
-const work = makeClosingWork(await openDatabase(databaseUrl, database), makeClosingSpools(dataDir), {
-  isAlone: true,
-  pack: packTextNow,
+const { db, counts } = countedDatabase(await openDatabase(databaseUrl, database))
+const work = makeClosingWork(db, makeClosingSpools(dataDir), { isAlone: true, pack: packTextNow })
+
+const less = (later: StatementCounts, before: StatementCounts): StatementCounts => ({
+  count: later.count - before.count,
+  seconds: later.seconds - before.seconds,
 })
 
-/** Does a task of the pool. */
-export const gather = ({ task, stopped }: Stoppable<GatherTask>): Promise<Ended<Gathered>> =>
-  endOf(work.gather(task, stopOf(stopped)))
+/** A thread does one task at a time, so what was counted since is of the task. */
+const endWithCounts = async <Result>(run: () => Promise<Result>): Promise<ThreadEnd<Result>> => {
+  const startedAt = performance.timeOrigin + performance.now()
+  const [statements, waits] = [counts.statements(), counts.waits()]
+  const ended = await endOf(run())
+  return {
+    ended,
+    startedAt,
+    statements: less(counts.statements(), statements),
+    waits: less(counts.waits(), waits),
+  }
+}
 
 /** Does a task of the pool. */
-export const writeViews = ({ task, stopped }: Stoppable<ViewsTask>): Promise<Ended<void>> =>
-  endOf(work.writeViews(task, stopOf(stopped)))
+export const gather = ({ task, stopped }: Stoppable<GatherTask>): Promise<ThreadEnd<Gathered>> =>
+  endWithCounts(() => work.gather(task, stopOf(stopped)))
+
+/** Does a task of the pool. */
+export const writeViews = ({ task, stopped }: Stoppable<ViewsTask>): Promise<ThreadEnd<void>> =>
+  endWithCounts(() => work.writeViews(task, stopOf(stopped)))

@@ -1,9 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
-import { threadEnvironment } from '../../../adapters/system/thread-environment.ts'
+import { threadEnvironment } from '../../../adapters/system/processes.ts'
 import type { Gathered, MonthWork } from '../../../core/usage/months/month-work.ts'
-import type { ClosingPlace, Stoppable } from './closing-thread.ts'
-import type { Ended } from './closing-work.ts'
+import type { OpenSpan, PoolLoad, Tracing } from '../../../core/platform/ports.ts'
+import { noTracing } from '../../../core/platform/ports.ts'
+import type { EndedWait } from '../../../adapters/outbound/account-turns.ts'
+import { endedWaits } from '../../../adapters/outbound/account-turns.ts'
+import type { StatementCounts } from '../../service/tracing.ts'
+import type { ClosingPlace, Stoppable, ThreadEnd } from './closing-thread.ts'
 import { resultOf } from './closing-work.ts'
 
 /** A build rewrites the extensions of imports, but not those of URLs. */
@@ -36,16 +40,36 @@ export const closingLanes = (databaseUrl: string, cores = availableParallelism()
 
 /** The work of closing months on threads. */
 export interface ClosingThreads extends MonthWork {
+  /** What the threads did since the start. What a thread did that was ended in its task is not in it. */
+  counts(): { readonly statements: StatementCounts; readonly waits: StatementCounts; readonly load: PoolLoad }
   close(): Promise<void>
 }
+
+export interface ClosingThreadsOptions {
+  readonly lanes?: MonthWork['lanes']
+  readonly tracing?: Tracing
+}
+
+const nothing: StatementCounts = { count: 0, seconds: 0 }
+const poolName = 'closing-threads'
+
+const plus = (sum: StatementCounts, more: StatementCounts): StatementCounts => ({
+  count: sum.count + more.count,
+  seconds: sum.seconds + more.seconds,
+})
 
 /**
  * Does the work of closing months on threads, each with its own connections to the database, so that requests do not
  * wait for it. Threads start when they are first needed and end when nothing is closed. A task that is stopped ends by
  * itself, soon: it may be in the middle of a file or of a statement.
  */
-export const makeClosingThreads = (place: ClosingPlace, lanes = closingLanes(place.databaseUrl)): ClosingThreads => {
+export const makeClosingThreads = (
+  place: ClosingPlace,
+  { lanes = closingLanes(place.databaseUrl), tracing = noTracing }: ClosingThreadsOptions = {},
+): ClosingThreads => {
   let pool: Piscina | undefined
+  let asked = 0
+  let [statements, waits, places]: [StatementCounts, StatementCounts, StatementCounts] = [nothing, nothing, nothing]
   const start = (): Piscina =>
     new Piscina({
       filename: program.href,
@@ -58,25 +82,55 @@ export const makeClosingThreads = (place: ClosingPlace, lanes = closingLanes(pla
       atomics: 'disabled',
       recordTiming: false,
     }).on('error', () => undefined)
-  const run = async <Result>(name: 'gather' | 'writeViews', task: unknown, signal: AbortSignal): Promise<Result> => {
-    signal.throwIfAborted()
+  const end = (since: number, done: ThreadEnd<unknown>, span: OpenSpan): void => {
+    const until = Math.max(since, done.startedAt)
+    if (endedWaits.hasSubscribers) endedWaits.publish({ pool: poolName, since, until } satisfies EndedWait)
+    places = plus(places, { count: 1, seconds: (until - since) / 1000 })
+    statements = plus(statements, done.statements)
+    waits = plus(waits, done.waits)
+    span.set({
+      'moorage.statements': done.statements.count,
+      'moorage.statement_seconds': done.statements.seconds,
+      'moorage.wait_seconds': done.waits.seconds,
+    })
+  }
+  const runOnThread = async <Result>(
+    name: 'gather' | 'writeViews',
+    task: unknown,
+    signal: AbortSignal,
+    span: OpenSpan,
+  ): Promise<Result> => {
     pool ??= start()
     const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     const stop = (): void => void Atomics.store(stopped, 0, 1)
     signal.addEventListener('abort', stop, { once: true })
+    const since = performance.timeOrigin + performance.now()
+    asked += 1
     try {
-      return resultOf((await pool.run({ task, stopped } satisfies Stoppable<unknown>, { name })) as Ended<Result>)
+      const done = (await pool.run({ task, stopped } satisfies Stoppable<unknown>, { name })) as ThreadEnd<Result>
+      end(since, done, span)
+      return resultOf(done.ended)
     } catch (error) {
       signal.throwIfAborted()
       throw error
     } finally {
+      asked -= 1
       signal.removeEventListener('abort', stop)
     }
+  }
+  const run = async <Result>(name: 'gather' | 'writeViews', task: unknown, signal: AbortSignal): Promise<Result> => {
+    signal.throwIfAborted()
+    return tracing.span({ name: `thread ${name}` }, (span) => runOnThread<Result>(name, task, signal, span))
   }
   return {
     lanes,
     gather: (task, signal) => run<Gathered>('gather', task, signal),
     writeViews: (task, signal) => run<void>('writeViews', task, signal),
+    counts: () => {
+      const waiting = pool?.queueSize ?? 0
+      const load = { running: asked - waiting, waiting, waits: places.count, waitSeconds: places.seconds, refusals: 0 }
+      return { statements, waits, load }
+    },
     async close() {
       await pool?.destroy()
       pool = undefined

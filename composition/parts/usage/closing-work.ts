@@ -6,9 +6,14 @@ import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
 import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'
 import { makeSpools } from '../../../adapters/system/spools.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
-import type { Spools } from '../../../core/usage/months/ports.ts'
+import type { MonthReport, Spools } from '../../../core/usage/months/ports.ts'
 import type { RunningDigest } from '../../../core/usage/months/month-work.ts'
 import { makeMonthWork } from '../../../core/usage/months/month-work.ts'
+import { makeSqlBrandingStore } from '../../../adapters/sql/kernel/site-store.ts'
+import { makeSqlOwnerNames, makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-store.ts'
+import { plainBranding } from '../../../core/platform/branding.ts'
+import type { ReportRenderer } from '../../../core/usage/reports/ports.ts'
+import { makeWriteReport } from '../../../core/usage/reports/month-report.ts'
 
 export const sha256 = (): RunningDigest => {
   const hash = createHash('sha256')
@@ -52,4 +57,28 @@ export const resultOf = <Result>(end: Ended<Result>): Result => {
   if ('unavailable' in end) throw new Unavailable(end.unavailable)
   if ('message' in end) throw Object.assign(new Error(end.message), { stack: end.stack })
   return end.result
+}
+
+/** Returns the bytes of a picture in a `data:` URL; undefined if the text is empty. */
+const pictureIn = (dataUrl: string): Uint8Array | undefined =>
+  dataUrl === '' ? undefined : new Uint8Array(Buffer.from(dataUrl.slice(dataUrl.indexOf(',') + 1), 'base64'))
+
+/** Composes the writing of reports on a database. */
+export const makeReportWork = (db: SqlDatabase, renderer: ReportRenderer): MonthReport => {
+  const branding = makeSqlBrandingStore(db)(db)
+  const frame = {
+    nameOf: makeSqlOwnerNames(db),
+    async branding() {
+      const { logo, primaryColor } = (await branding.read()) ?? plainBranding
+      return { logo: pictureIn(logo), color: primaryColor }
+    },
+  }
+  return {
+    write: makeWriteReport({
+      views: makeSqlUsageViewStore(db)(db),
+      frame,
+      renderer,
+      reports: makeSqlUsageReportStore(db)(db),
+    }),
+  }
 }

@@ -11,6 +11,7 @@ import {
 import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
 import { packText } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
+import { sumOfLoads } from '../../../adapters/system/helper-processes.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { makePlatformLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
@@ -21,11 +22,10 @@ import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
 import { UsageClusterStoreToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
 import { makeSettleMonth } from '../../../core/usage/events/upkeep.ts'
-import type { AnnounceStores } from '../../../core/usage/months/announce.ts'
 import { monthBounds, monthEnd } from '../../../core/usage/month.ts'
 import { CloseMonthToken, makeCloseMonth } from '../../../core/usage/months/close.ts'
 import { finalMonthRights, FinalMonthBusToken, FinalMonthOutboxToken } from '../../../core/usage/final-months/ports.ts'
-import type { GatherMonth } from '../../../core/usage/months/ports.ts'
+import type { AnnounceStores, GatherMonth } from '../../../core/usage/months/ports.ts'
 import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
 import {
   ConsumptionStoreToken,
@@ -36,12 +36,12 @@ import {
 } from '../../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
 import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
-import { databaseOptionsOf } from '../../config/database-options.ts'
+import { databaseOptionsOf } from '../../config/frame-settings.ts'
 import { BindMailOutboxToken } from '../mail/part.ts'
 import type { ClosingProcess } from './closing-process.ts'
 import { makeClosingProcess } from './closing-process.ts'
-import { makeClosingSpools, makeClosingWork, sha256 } from './closing-work.ts'
-import { makeReportWork } from './report-work.ts'
+import { otlpTargetOf } from '../../service/tracing.ts'
+import { makeClosingSpools, makeClosingWork, makeReportWork, sha256 } from './closing-work.ts'
 import { token } from '../../../core/kernel/token.ts'
 import type { Boot } from '../../boot.ts'
 import type { Binding } from '../../binding.ts'
@@ -52,18 +52,30 @@ const ClosingProcessToken = token<ClosingProcess>('usage.ClosingProcess')
 const ReportRendererToken = token<ReturnType<typeof makePdfRenderer>>('usage.ReportRenderer')
 const GatherMonthToken = token<GatherMonth>('usage.GatherMonth')
 
+/** The pools of the process that closes months. */
+const closingPools = ['closing-threads', 'closing-database', 'reports'] as const
+
 /**
  * Returns how months are gathered and reports are written: in a process of their own, or here if the database is in
  * memory, which no other process can open.
  */
-const closingBindings = ({ database, settings }: Boot): readonly Binding[] => {
+const closingBindings = (boot: Boot): readonly Binding[] => {
+  const { database, settings } = boot
   const databaseUrl = settings.databaseUrl.reveal()
   if (databaseUrl !== 'sqlite::memory:')
     return [
       bind(
         ClosingProcessToken,
         {},
-        () => makeClosingProcess({ databaseUrl, database: databaseOptionsOf(settings), dataDir: settings.dataDir }),
+        () => {
+          const { helpers, pools, tracing, log, instanceId } = boot
+          for (const pool of closingPools)
+            pools.watch(pool, () => sumOfLoads([helpers.uses().closing.counts.pools[pool]]))
+          return makeClosingProcess(
+            { databaseUrl, database: databaseOptionsOf(settings), dataDir: settings.dataDir },
+            { helpers, tracing, log, traces: otlpTargetOf(settings, instanceId) },
+          )
+        },
         (closing) => closing.close(),
       ),
       bind(MonthReportToken, { closing: ClosingProcessToken }, ({ closing }) => closing.report),

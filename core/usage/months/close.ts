@@ -11,9 +11,16 @@ import { token } from '../../kernel/token.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import { certainlyAheadSeconds, laterByMonths, monthEnd, monthOf, monthText } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageMonth, UsageMonthStatus } from '../types.ts'
-import { announceFinal } from './announce.ts'
 import type { RunningDigest } from './month-work.ts'
-import type { GatheredMonth, GatherMonth, MonthReport, MonthStore, MonthUnitOfWork, NewRevision } from './ports.ts'
+import type {
+  AnnounceStores,
+  GatherMonth,
+  GatheredMonth,
+  MonthReport,
+  MonthStore,
+  MonthUnitOfWork,
+  NewRevision,
+} from './ports.ts'
 import { UsageMonthBusy, UsageMonthMissing, UsageMonthNotClosable } from './ports.ts'
 
 /** A month is computed from 00:30 UTC of the next one on, */
@@ -338,3 +345,26 @@ export const makeCloseDueMonths =
       }
     }
   }
+
+/**
+ * Adds an event for the message bus, and mails the finance teams, and those of the vendor who get alerts, of the
+ * contracts that were in force in the month: one mail to each address. @internal
+ */
+export const announceFinal = async ({ mail, events, contractsIn }: AnnounceStores, made: UsageMonth): Promise<void> => {
+  const { ownerId, month, revision } = made
+  await events.add(made)
+  const contracts = await contractsIn(ownerId, month)
+  const ownerName = contracts[0]?.ownerName ?? ''
+  const name = ownerName.replace(/\p{Cc}/gu, ' ')
+  for (const to of new Set(contracts.flatMap(({ emails }) => [...emails.financeTeam, ...emails.usageAlertAdmin]))) {
+    await mail.post({
+      to,
+      subject: `The usage of ${name} in ${monthText(month)} is final`,
+      paragraphs: [
+        `Revision ${revision} of the usage report of ${name} for ${monthText(month)} (UTC) is final: its ` +
+          'figures do not change any more, unless the month is reopened. The report can be downloaded.',
+      ],
+      accountId: ownerId,
+    })
+  }
+}

@@ -4,6 +4,8 @@ import type { AccountId, Brand } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { MailOutbox } from '../../mail/ports.ts'
+import type { FinalMonthOutbox } from '../final-months/ports.ts'
 import type {
   BilledContract,
   MonthKey,
@@ -17,7 +19,6 @@ import type {
   UsageProduct,
   UsageSegment,
 } from '../types.ts'
-import type { AnnounceStores } from './announce.ts'
 import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
@@ -196,6 +197,17 @@ export interface MonthStore {
   remove(id: UsageMonthId): Promise<void>
 }
 export const MonthStoreToken = token<MonthStore>('usage.MonthStore')
+
+/** What it takes to tell people of a month, in the transaction that publishes it. */
+export interface AnnounceStores {
+  readonly mail: MailOutbox
+  readonly events: Pick<FinalMonthOutbox, 'add'>
+  /** Returns the contracts of the account that are in force at some time of the month. */
+  readonly contractsIn: (
+    ownerId: UsageMonth['ownerId'],
+    month: MonthKey,
+  ) => Promise<readonly Pick<Contract, 'ownerName' | 'emails'>[]>
+}
 
 export interface MonthStores extends AnnounceStores {
   readonly months: MonthStore

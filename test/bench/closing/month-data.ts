@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { emailLists } from '../../../core/contracts/contract-rules.ts'
 import { monthEnd, monthStart } from '../../../core/usage/month.ts'
 import { withMariaDb } from '../lab.ts'
 import { benchMonth, benchOwner } from './bench-month.ts'
@@ -14,6 +15,8 @@ interface Words {
   readonly uid: string
   readonly bits: string
 }
+
+const noEmails = JSON.stringify(Object.fromEntries(emailLists.map((list) => [list, []])))
 
 const statements = (intervals: number, { numbers, div, uid, bits }: Words): readonly string[] => {
   const [start, end] = [monthStart(benchMonth), monthEnd(benchMonth)]
@@ -38,8 +41,8 @@ const statements = (intervals: number, { numbers, div, uid, bits }: Words): read
       from ${numbers(clusters)}`,
     `insert into contracts (id, owner_id, name, product, features, emails, quota, restrictions, starts_at, ends_at,
         allows_offline, binds_new_clusters, disables_analytics, enables_client_billing, created_at, updated_at)
-      values (1, ${benchOwner}, 'Bench', 'database', '[]', '{}', '{"enabled":false}', '', 0, 9000000000000, 0, 0, 0, 0,
-        0, 0)`,
+      values (1, ${benchOwner}, 'Bench', 'database', '[]', '${noEmails}', '{"enabled":false}', '', 0, 9000000000000, 0, 0,
+        0, 0, 0, 0)`,
     `insert into contract_cluster_intervals (contract_id, cluster_uid, bound_from)
       select 1, concat('cluster-', seq), 0
       from ${numbers(clusters)}`,

@@ -1,5 +1,5 @@
-import { makeLogScope } from '../../../adapters/logging/log-scope.ts'
-import { makeWithinRequest } from '../../../composition/http/request/request-scope.ts'
+import { makeLogScope } from '../../../adapters/logging/bunyan-log.ts'
+import { makeWithinRequest } from '../../../composition/http/request/request-context.ts'
 import type { RequestContext } from '../../../composition/http/request/request-context.ts'
 import { noTracing } from '../../../core/platform/ports.ts'
 import { startOtlpReceiver } from '../../support/otlp-receiver.ts'

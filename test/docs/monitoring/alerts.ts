@@ -49,6 +49,21 @@ export const alerts: readonly Alert[] = [
     },
   },
   {
+    name: 'MoorageNotReady',
+    severity: 'page',
+    expr: 'min by (check) (moorage_not_ready) == 1',
+    for: '2m',
+    summary: 'No instance is ready: the check {{ $labels.check }} of /readyz fails on each.',
+    incident: {
+      series: {
+        'moorage_not_ready{check="database",instance="a:3002"}': '0 1x20',
+        'moorage_not_ready{check="database",instance="b:3002"}': '0 1x20',
+      },
+      at: '10m',
+      labels: { check: 'database' },
+    },
+  },
+  {
     name: 'MoorageManyClustersFail',
     severity: 'page',
     expr:
@@ -367,8 +382,8 @@ export const alerts: readonly Alert[] = [
     name: 'MoorageQueueWaits',
     severity: 'ticket',
     expr:
-      'sum by (pool) (rate(moorage_pool_wait_seconds_sum[10m])) / ' +
-      'sum by (pool) (rate(moorage_pool_wait_seconds_count[10m])) > 2',
+      'sum by (pool) (rate(moorage_pool_wait_seconds_sum{pool!~"closing-threads|reports"}[10m])) / ' +
+      'sum by (pool) (rate(moorage_pool_wait_seconds_count{pool!~"closing-threads|reports"}[10m])) > 2',
     for: '10m',
     summary: 'Work waits for the pool {{ $labels.pool }} for 2 s on average.',
     incident: {

@@ -1,7 +1,7 @@
 interface Panel {
   readonly title: string
   readonly unit?: 's' | 'bytes' | 'percentunit' | 'reqps' | 'short' | 'dtdurations'
-  readonly kind?: 'timeseries' | 'stat' | 'table'
+  readonly kind?: 'timeseries' | 'stat'
   readonly queries: readonly { readonly expr: string; readonly legend: string }[]
 }
 
@@ -132,8 +132,11 @@ export const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Degraded',
-        queries: [query('max by (check) (moorage_degraded)', '{{check}}')],
+        title: 'Degraded, or not ready',
+        queries: [
+          query('max by (check) (moorage_degraded)', '{{check}}'),
+          query('max by (check) (moorage_not_ready)', 'not ready: {{check}}'),
+        ],
       },
     ],
   },
@@ -275,6 +278,16 @@ export const rows: readonly Row[] = [
         ],
       },
       {
+        title: 'Processor time of helper processes, in cores',
+        queries: [query('sum by (program) (rate(moorage_helper_cpu_seconds_total[5m]))', '{{program}}')],
+      },
+      {
+        title: 'Helper processes that failed or were killed in an hour',
+        queries: [
+          query('sum by (program, end) (increase(moorage_helper_ends_total{end!="done"}[1h]))', '{{program}} {{end}}'),
+        ],
+      },
+      {
         title: 'Lost lines and spans, clock',
         queries: [
           query('sum by (instance) (increase(moorage_log_lines_lost_total[15m]))', '{{instance}} lines of the log'),
@@ -288,6 +301,25 @@ export const rows: readonly Row[] = [
 
 const source = { type: 'prometheus', uid: '${datasource}' }
 const [panelWidth, panelHeight, perRow] = [12, 8, 2]
+
+/** The fields that Grafana's own types demand of both kinds of panels. */
+const optionsOf = (kind: 'timeseries' | 'stat'): object =>
+  kind === 'timeseries'
+    ? {
+        legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: true },
+        tooltip: { mode: 'multi', sort: 'desc' },
+      }
+    : {
+        colorMode: 'value',
+        graphMode: 'area',
+        justifyMode: 'auto',
+        orientation: 'auto',
+        percentChangeColorMode: 'standard',
+        reduceOptions: { calcs: ['lastNotNull'] },
+        showPercentChange: false,
+        textMode: 'auto',
+        wideLayout: true,
+      }
 
 /** Returns the dashboard as Grafana imports it. */
 export const dashboardJson = (): object => {
@@ -316,10 +348,10 @@ export const dashboardJson = (): object => {
           h: panelHeight,
         },
         fieldConfig: {
-          defaults: { unit, ...(kind === 'timeseries' ? { min: unit === 'dtdurations' ? null : 0 } : {}) },
+          defaults: { unit, ...(kind === 'timeseries' && unit !== 'dtdurations' ? { min: 0 } : {}) },
           overrides: [],
         },
-        options: kind === 'timeseries' ? { legend: { displayMode: 'list', placement: 'bottom' } } : {},
+        options: optionsOf(kind),
         targets: queries.map(({ expr, legend }, index) => ({
           refId: String.fromCharCode(65 + index),
           datasource: source,

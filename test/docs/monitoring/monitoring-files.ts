@@ -56,6 +56,8 @@ const goodDay: Readonly<Record<string, string>> = {
   'moorage_http_requests_total{method="GET",route="/user",status="200",origin="service"}': '0+600x120',
   'moorage_http_requests_total{method="GET",route="/clusters",status="500",origin="upstream"}': '0+300x120',
   moorage_database_takes_changes: '1x120',
+  'moorage_not_ready{check="database",instance="a:3002"}': '0x120',
+  'moorage_not_ready{check="database",instance="b:3002"}': '0x60 1x60',
   'moorage_degraded{check="log"}': '0x120',
   moorage_task_outbox_oldest_seconds: '1x120',
   'moorage_bus_connected{instance="a:3002"}': '1x120',

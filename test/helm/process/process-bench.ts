@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import type { HelmProcessRunner } from '../../../adapters/helm/process/helm-runner.ts'
 import { makeGuards, makeHelmProcessRunner } from '../../../adapters/helm/process/helm-runner.ts'
+import { unwatchedHelpers } from '../../support/child-processes.ts'
 import { makeHelmFinder } from '../../../adapters/helm/process/helm-finder.ts'
 import { usualLimits, type HelmLimits } from '../../../adapters/helm/process/limits.ts'
 import { makeLoopbackProxy } from '../../../adapters/helm/process/loopback-proxy.ts'
@@ -52,6 +53,7 @@ export const processBench = async (binary: string, api: ApiServer): Promise<Proc
       guards: makeGuards(process.env['PATH'] ?? ''),
       limits: { ...usualLimits(2), ...limits },
       folder,
+      helpers: unwatchedHelpers,
     })
     runners.push(runner)
     return runner

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { makeHelmFinder } from '../../../adapters/helm/process/helm-finder.ts'
 import type { HelmProcessRunner } from '../../../adapters/helm/process/helm-runner.ts'
 import { makeHelmProcessRunner, makeGuards } from '../../../adapters/helm/process/helm-runner.ts'
+import { unwatchedHelpers } from '../../support/child-processes.ts'
 import { usualLimits, type HelmLimits } from '../../../adapters/helm/process/limits.ts'
 import { makeLoopbackProxy } from '../../../adapters/helm/process/loopback-proxy.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
@@ -32,6 +33,7 @@ export const spyHelm = (script: string, limits: Partial<HelmLimits> = {}): SpyBe
     guards: makeGuards(process.env['PATH'] ?? ''),
     limits: { ...usualLimits(2), changeGraceSeconds: 0.3, finishSeconds: 0.3, ...limits },
     folder,
+    helpers: unwatchedHelpers,
   })
   const cluster = { name: 'wharf' } as MemberCluster
   return {

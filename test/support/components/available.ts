@@ -5,7 +5,7 @@ import { findGo } from './go-build.ts'
 import { spokeControlPlane } from './spoke-control-plane.ts'
 import { findHelm, type HelmCommands } from './helm.ts'
 import { findKubectl } from './kubectl.ts'
-import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
+import { connectToServer, startDatabaseServer, type DatabaseAccess } from './database-server.ts'
 import { findNatsServer } from './nats-binary.ts'
 import { findPromtool } from './promtool.ts'
 import { findNginx } from './nginx.ts'
@@ -15,15 +15,15 @@ import { environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 const asked = new Map<ComponentName, Promise<unknown>>()
 
 /**
- * The shared MariaDB server, or `undefined` when the run was started `--without mariadb`.
+ * The shared MariaDB server, or `undefined` when the run was started `--without mariadb`. With `--mysql`, it is MySQL.
  * Under `npm test` the runner has started it; a file that is run alone starts one of its own.
  * Take a database of your own from `createDatabase()`; never stop or restart this server
- * (a test that does so uses `startMariaDb`).
+ * (a test that does so uses `startDatabaseServer`).
  */
-export function mariaDb(): Promise<MariaDbAccess | undefined> {
+export function databaseServer(): Promise<DatabaseAccess | undefined> {
   return once('mariadb', async () => {
     const url = process.env[environmentNames.mariaDbUrl]
-    return url === undefined ? startMariaDb() : connectMariaDb(url)
+    return url === undefined ? startDatabaseServer() : connectToServer(url)
   })
 }
 

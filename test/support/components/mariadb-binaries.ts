@@ -1,11 +1,12 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache-folder.ts'
+import type { ServerProgram } from './database-server.ts'
 import { installDebianPackages } from './debian-package.ts'
 import { withProgress, type Say } from './progress.ts'
 import { findExecutable, isExecutable, mustRun, runCommand } from './run-command.ts'
 
-export interface MariaDbBinaries {
+interface MariaDbBinaries {
   readonly server: string
   readonly installDb: string
   /** Set when they were unpacked outside their usual place. */
@@ -18,8 +19,33 @@ const debianPackages = ['mariadb-server-core', 'mariadb-client-core']
 const packageNames = debianPackages.join(' and ')
 const help = `install MariaDB (Debian: ${packageNames}), or switch these tests off with --without mariadb`
 
-/** mariadbd and mariadb-install-db from this machine, else Debian's, installed by root or unpacked by anyone else. */
-export async function findMariaDbBinaries(say: Say): Promise<MariaDbBinaries> {
+/** MariaDB of this machine, else Debian's, installed by root or unpacked by anyone else. */
+export async function findMariaDb(say: Say): Promise<ServerProgram> {
+  const { server, installDb, unpackedAt, environment } = await findBinaries(say)
+  return {
+    name: 'mariadbd',
+    initialize: [
+      installDb,
+      '--no-defaults',
+      '--auth-root-authentication-method=normal',
+      '--skip-test-db',
+      '--skip-name-resolve',
+    ],
+    serve: [server, '--no-defaults', '--sync-frm=0', '--innodb-log-file-size=128M'],
+    shared:
+      unpackedAt === undefined
+        ? []
+        : [
+            `--basedir=${unpackedAt}`,
+            `--lc-messages-dir=${join(unpackedAt, 'share/mysql')}`,
+            `--character-sets-dir=${join(unpackedAt, 'share/mysql/charsets')}`,
+          ],
+    atStart: [],
+    environment,
+  }
+}
+
+async function findBinaries(say: Say): Promise<MariaDbBinaries> {
   const found = onThisMachine()
   if (found !== undefined) return found
   const apt = findExecutable('apt-get')

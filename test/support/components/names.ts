@@ -3,7 +3,9 @@
  * `needs` are components without which this one is pointless.
  */
 export const components = {
-  mariadb: { what: 'a private MariaDB server', needs: [] },
+  mariadb: { what: 'a private MariaDB server, or one of MySQL with --mysql', needs: [] },
+  'mysql-8': { what: 'a MySQL 8 server of Maven; used by slow files, and with --mysql 8', needs: ['mariadb'] },
+  'mysql-9': { what: 'a MySQL 9 server of Debian; used by slow files, and with --mysql 9', needs: ['mariadb'] },
   kubernetes: { what: 'a real kube-apiserver with etcd', needs: [] },
   'spoke-kubernetes': { what: 'a second kube-apiserver, for spokes of a hub', needs: ['kubernetes'] },
   kubelet: { what: 'a stub kubelet for logs, exec, attach and port-forward', needs: ['kubernetes'] },
@@ -37,6 +39,7 @@ export const environmentNames = {
   without: 'MOORAGE_TEST_WITHOUT',
   thorough: 'MOORAGE_TEST_THOROUGH',
   mariaDbUrl: 'MOORAGE_TEST_MARIADB_URL',
+  mysqlRelease: 'MOORAGE_TEST_MYSQL',
   kubeconfig: 'MOORAGE_TEST_KUBECONFIG',
   kubectl: 'MOORAGE_TEST_KUBECTL',
   helm3: 'MOORAGE_TEST_HELM3',

@@ -6,7 +6,7 @@ import { isSwitchedOff, type ComponentName } from './names.ts'
  * `--without`, every case declared with it is reported as skipped (never as passed).
  *
  *     const test = needing('mariadb')
- *     test('a row comes back', async (t) => { const db = (await mariaDb())! ... })
+ *     test('a row comes back', async (t) => { const db = (await databaseServer())! ... })
  */
 export function needing<Context = unknown>(...names: ComponentName[]): TestFn<Context> {
   const test = anyTest as TestFn<Context>

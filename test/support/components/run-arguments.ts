@@ -7,12 +7,17 @@ type SwitchName = 'static' | ComponentName
 const parts = ['static', 'components', 'tests'] as const
 type RunPart = (typeof parts)[number]
 
+/** What `--mysql` takes: the release of MySQL. */
+const mysqlReleases = ['8', '9'] as const
+
 export interface RunArguments {
   readonly without: readonly SwitchName[]
   readonly only: RunPart | undefined
   /** `slow`: the slow test files alone. `changed`: those that the difference to a commit can touch. */
   readonly selection:
     { readonly kind: 'all' } | { readonly kind: 'slow' } | { readonly kind: 'changed'; readonly since: string }
+  /** The tests that use MariaDB use this release of MySQL instead. */
+  readonly mysql: (typeof mysqlReleases)[number] | undefined
   /** Passed to ava as they are; empty means every test file of the selection. */
   readonly patterns: readonly string[]
 }
@@ -27,6 +32,7 @@ export function parseRunArguments(args: readonly string[]): ParsedArguments {
   const without: SwitchName[] = []
   const patterns: string[] = []
   let only: RunPart | undefined
+  let mysql: RunArguments['mysql']
   let selection: RunArguments['selection'] = { kind: 'all' }
   const left = args.flatMap((each) =>
     /^--[a-z]+=/.test(each) ? [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)] : [each],
@@ -42,6 +48,10 @@ export function parseRunArguments(args: readonly string[]): ParsedArguments {
       const part = left.shift() ?? ''
       if (!isOneOf(parts, part)) return refused(`--only takes one of: ${parts.join(', ')}; "${part}" is none of them`)
       only = part
+    } else if (next === '--mysql') {
+      const release = left.shift() ?? ''
+      if (!isOneOf(mysqlReleases, release)) return refused(`--mysql takes ${mysqlReleases.join(' or ')}`)
+      mysql = release
     } else if (next === '--slow') {
       selection = { kind: 'slow' }
     } else if (next === '--changed') {
@@ -58,7 +68,7 @@ export function parseRunArguments(args: readonly string[]): ParsedArguments {
   }
   if (selection.kind !== 'all' && patterns.length > 0)
     return refused('name test files, or a selection (--slow, --changed), not both')
-  return { kind: 'run', run: { without, only, selection, patterns } }
+  return { kind: 'run', run: { without, only, selection, mysql, patterns } }
 }
 
 /** What `--help` prints. */
@@ -80,6 +90,7 @@ Options
   --without NAME    leave something out; may be given several times
   --only PART       static (types, lint, layout, unused code), components, or tests
   --slow            the slow test files only
+  --mysql RELEASE   the tests that use MariaDB use MySQL instead: 8 or 9
   --changed         the test files that import something that differs from the last commit
   --since COMMIT    the test files that import something that differs from COMMIT
   --help            this text

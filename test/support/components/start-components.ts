@@ -3,7 +3,7 @@ import { findChromium } from './chromium.ts'
 import { findGo, goBuilt } from './go-build.ts'
 import { findKubectl } from './kubectl.ts'
 import { findHelm } from './helm.ts'
-import { startMariaDb } from './mariadb.ts'
+import { chosenProduct, startDatabaseServer } from './database-server.ts'
 import { findNatsServer } from './nats-binary.ts'
 import { findPromtool } from './promtool.ts'
 import { findNginx } from './nginx.ts'
@@ -21,12 +21,12 @@ interface Started {
   stop?(): Promise<void>
 }
 
-const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> = {
-  mariadb: async (say) => {
-    // A server that somebody has running: this is how the suites run on MySQL.
+const starters: Readonly<Record<ComponentName, (say: Say, environment: NodeJS.ProcessEnv) => Promise<Started>>> = {
+  mariadb: async (say, environment) => {
+    // A server that somebody has running.
     const own = process.env[environmentNames.mariaDbUrl]
     if (own !== undefined) return { environment: { [environmentNames.mariaDbUrl]: own } }
-    const server = await startMariaDb(say)
+    const server = await startDatabaseServer(say, { product: chosenProduct(environment) })
     return { environment: { [environmentNames.mariaDbUrl]: server.url('') }, stop: () => server.stop() }
   },
   kubernetes: async (say) => {
@@ -50,6 +50,8 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
   nginx: async (say) => ({ environment: { [environmentNames.nginx]: await findNginx(say) } }),
   go: async () => ({ environment: { [environmentNames.go]: findGo() } }),
   // Only slow files use them, which take what they need.
+  'mysql-8': async () => ({ environment: {} }),
+  'mysql-9': async () => ({ environment: {} }),
   generators: async () => ({ environment: {} }),
   vtexplain: async () => ({ environment: {} }),
   containers: async () => ({ environment: {} }),
@@ -60,15 +62,19 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),
 }
 
-/** Starts every component that `environment` does not switch off; all of them, or none. */
-export async function startComponents(say: Say, environment: NodeJS.ProcessEnv): Promise<StartedComponents> {
+/** Starts every component of `names` that `environment` does not switch off; all of them, or none. */
+export async function startComponents(
+  say: Say,
+  environment: NodeJS.ProcessEnv,
+  names: readonly ComponentName[] = componentNames,
+): Promise<StartedComponents> {
   const started: Started[] = []
   const stop = async () => {
     for (const each of started.splice(0).toReversed()) await each.stop?.()
   }
-  for (const name of componentNames.filter((each) => !isSwitchedOff(each, environment))) {
+  for (const name of names.filter((each) => !isSwitchedOff(each, environment))) {
     try {
-      started.push(await withProgress(say, name, () => starters[name](say)))
+      started.push(await withProgress(say, name, () => starters[name](say, environment)))
     } catch (cause) {
       await stop()
       const reason = cause instanceof Error ? cause.message : String(cause)

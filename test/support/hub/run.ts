@@ -19,7 +19,13 @@ const say: Say = (line) => {
 }
 const exampleSet = 'fleet'
 
-process.exit(await main(process.argv.slice(2)))
+try {
+  process.exit(await main(process.argv.slice(2)))
+} catch (cause) {
+  // Mostly a component that this machine lacks: the sentence says which.
+  say(`The test hub cannot start. ${cause instanceof Error ? cause.message : String(cause)}`)
+  process.exit(1)
+}
 
 async function main(args: readonly string[]): Promise<number> {
   const parsed = parseHubArguments(args)

@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto'
+// process: waiting - uses components
+import { randomBytes, randomUUID } from 'node:crypto'
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
@@ -7,7 +8,8 @@ import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import type { MonthKey } from '../../../core/usage/types.ts'
 import { countingRunner } from '../../authz/counting-runner.ts'
 import { casesOf } from '../../support/cases-of.ts'
-import { eachDatabase } from '../../support/databases.ts'
+import { needing } from '../../support/components/needing.ts'
+import { borrowMysqlDatabase, eachDatabase, openPatiently } from '../../support/databases.ts'
 import {
   addOwners,
   clusterHeard,
@@ -431,4 +433,34 @@ for (const database of eachDatabase()) {
 test('a stream of the generator has each kind of event', (t) => {
   const types = new Set(streamOf(Array.from({ length: 400 }, (_, n) => n * 7)).map(({ type }) => type))
   t.is(types.size, 7)
+})
+
+needing('mariadb')('a user who may not change the schema removes months that are no longer kept', async (t) => {
+  const borrowed = await borrowMysqlDatabase()
+  const url = new URL(borrowed.url)
+  const schema = url.pathname.slice(1)
+  const owner = await openPatiently(url.href)
+  const session = await owner.openSchemaSession()
+  const [user, password] = [`usage_${randomBytes(6).toString('hex')}`, randomBytes(6).toString('hex')]
+  await session.execute(`create user '${user}'@'%' identified by '${password}'`, [])
+  await session.execute(`grant select, insert, update, delete on \`${schema}\`.* to '${user}'@'%'`, [])
+  url.username = user
+  url.password = password
+  const db = await openPatiently(url.href)
+  t.teardown(async () => {
+    await session.execute(`drop user '${user}'@'%'`, [])
+    await session.close()
+    await Promise.all([db.close(), owner.close()])
+    await borrowed.giveBack()
+  })
+  await addOwners(db)
+  const clock = setClock(instant)
+  const recorder = recorderOn(db, clock)
+  await recorder.send([newObject().created(instant)])
+  clock.set('2028-02-10T00:00:00Z')
+  await recorder.carry()
+  await recorder.send([clusterHeard('2028-02-09T23:00:00Z')])
+  await recorder.expire()
+  const months = ((await tablesOf(db))['usage_intervals'] ?? []).map((row) => Number(row.split(' ')[1]))
+  t.deepEqual([Math.min(...months), Math.max(...months)], [202701, 202802])
 })

@@ -10,7 +10,7 @@ import type { AccountId } from '../../../core/kernel/ids.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import { laterByMonths, monthOf, secondOf } from '../../../core/usage/month.ts'
 import { isSwitchedOff } from '../../support/components/names.ts'
-import { startMariaDb, type MariaDbServer } from '../../support/components/mariadb.ts'
+import { startDatabaseServer, type DatabaseServer } from '../../support/components/database-server.ts'
 import { patient } from '../../support/databases.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { startSmallDisk } from '../../support/small-disk.ts'
@@ -29,14 +29,14 @@ const cluster = randomUUID()
 const month = laterByMonths(monthOf(secondOf(new Date())), -1)
 const at = new Date(new Date().setUTCDate(0)).toISOString()
 
-let server: MariaDbServer
+let server: DatabaseServer
 let service: TestService
 let db: SqlDatabase
 let ownerId: AccountId
 
 anyTest.before(async () => {
   if (disk === undefined) return
-  server = await startMariaDb(undefined, { disk })
+  server = await startDatabaseServer(undefined, { disk })
   const created = new URL(await server.createDatabase())
   // An account with every right could still change a server that is read-only.
   await administer('create user app')

@@ -5,11 +5,15 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
+import { makeHelperProcesses } from '../../../adapters/system/helper-processes.ts'
+import { openOtlpTracing } from '../../../adapters/tracing/otlp-tracing.ts'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
+import type { ClosingWatch } from '../../../composition/parts/usage/closing-process.ts'
 import { makeClosingProcess } from '../../../composition/parts/usage/closing-process.ts'
 import { closingLanes } from '../../../composition/parts/usage/closing-threads.ts'
-import { makeReportWork } from '../../../composition/parts/usage/report-work.ts'
+import { makeReportWork } from '../../../composition/parts/usage/closing-work.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { daySeconds } from '../../../core/usage/month.ts'
 import type { CloseMonth } from '../../../core/usage/months/close.ts'
 import type { UsageMonthId } from '../../../core/usage/types.ts'
@@ -17,16 +21,26 @@ import { callOf } from '../../sql/call.ts'
 import { childrenOf, isRunning } from '../../support/child-processes.ts'
 import { isSwitchedOff } from '../../support/components/names.ts'
 import { migratedMysqlUrl, migratedSqlitePath, openPatiently } from '../../support/databases.ts'
+import { startOtlpReceiver } from '../../support/otlp-receiver.ts'
 import { until } from '../../support/until.ts'
-import { fillMonth, makeMonthsFixture, month, owner, start, end, type MonthsFixture } from '../months-world.ts'
+import {
+  fillMonth,
+  makeMonthsFixture,
+  month,
+  owner,
+  start,
+  end,
+  type MonthsFixture,
+  unwatchedClosing,
+} from '../months-world.ts'
 
 /** Months that are closed in a process of their own, on threads, as the service does it. */
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-closing-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 
-const processOn = (databaseUrl: string, idleAfter?: number) =>
-  makeClosingProcess({ databaseUrl, database: {}, dataDir: folder }, idleAfter)
+const processOn = (databaseUrl: string, watch: Partial<ClosingWatch> = {}) =>
+  makeClosingProcess({ databaseUrl, database: {}, dataDir: folder }, { ...unwatchedClosing, ...watch })
 
 const onDatabase = (
   title: string,
@@ -232,7 +246,7 @@ const onProcess = (
     if (process.platform !== 'linux') return t.pass('processes are found on Linux alone')
     const url = `sqlite:${await migratedSqlitePath()}`
     const db = await openPatiently(url)
-    const closing = processOn(url, idleAfter)
+    const closing = processOn(url, definedFields({ idleAfter }))
     try {
       const world = await makeMonthsFixture(db)
       await fillMonth(world)
@@ -303,4 +317,89 @@ onProcess('a frozen process is ended when the close is aborted', async (t, world
   t.true(frozen > 0)
   await until('the frozen process has ended', () => (isRunning(frozen) ? undefined : true))
   t.is(await world.shown('objects-usage-view'), undefined)
+})
+
+/** The database server is a child of the tests, too. */
+const closingOf = (parent: number): readonly number[] =>
+  childrenOf(parent).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('moorage: closes'))
+
+onDatabase('what the process did is counted, and remains after its end', async (t, world, url) => {
+  const { a, kind } = await fillMonth(world)
+  await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+  const lines: object[] = []
+  const log = { debug: (fields: object) => void lines.push(fields), warn: (fields: object) => void lines.push(fields) }
+  const helpers = makeHelperProcesses(log)
+  const closing = processOn(url, { helpers, log })
+  const use = () => helpers.uses().closing
+  try {
+    const close = world.closeWith(closing)
+    t.like(await close(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
+    const first = use()
+    t.is(first.running, 1)
+    t.true(first.counts.statements.count > 0 && first.counts.statements.seconds > 0)
+    t.like(first.counts.pools, { 'closing-threads': { running: 0, waiting: 0 }, reports: { waits: 1, running: 0 } })
+    t.true((first.counts.pools['closing-threads']?.waits ?? 0) > 0)
+    await closing.close()
+    const ended = use()
+    t.like(ended, { running: 0, ends: { done: 1, failed: 0, killed: 0 }, lives: { count: 1 } })
+    t.deepEqual(ended.counts.statements, first.counts.statements)
+    t.true(ended.cpuSeconds > 0 && ended.lives.seconds > 0)
+    t.true(ended.peakBytes > 30_000_000)
+    t.like(lines, [{ program: 'closing', end: 'done', exitCode: 0 }])
+
+    const onProgress = (text: string, done: number, of: number): void => {
+      if (isStep('report', text, done, of)) closingOf(process.pid).forEach((child) => process.kill(child, 'SIGKILL'))
+    }
+    await world.object(a.id, kind, [{ from: start + 5, to: end, milliCpu: 1, memoryMib: 1 }])
+    await t.throwsAsync(close(callOf(), { ownerId: owner, month, as: 'final', onProgress }), {
+      instanceOf: Unavailable,
+    })
+    const killed = use()
+    t.like(killed, { running: 0, ends: { done: 1, killed: 1 }, lives: { count: 2 } })
+    // The views were written, which says what was done for them.
+    t.true(killed.counts.statements.count > ended.counts.statements.count)
+    t.true(killed.cpuSeconds > ended.cpuSeconds)
+    t.like(lines.at(-1), { program: 'closing', end: 'killed', signal: 'SIGKILL' })
+  } finally {
+    await closing.close()
+  }
+})
+
+onDatabase('the work of the process continues the trace of the close', async (t, world, url) => {
+  const { a, kind } = await fillMonth(world)
+  await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+  const receiver = await startOtlpReceiver()
+  const traces = { endpoint: receiver.url, headers: {}, percent: 100, release: '0.0.0', instanceId: 'one' }
+  const tracing = await openOtlpTracing({ ...traces, onTrouble: (reason) => t.log(reason) })
+  const closing = processOn(url, { tracing, traces })
+  try {
+    const close = world.closeWith(closing)
+    const closed = await tracing.span({ name: 'close' }, () => close(callOf(), { ownerId: owner, month }))
+    t.like(closed, { right: { isNew: true } })
+  } finally {
+    await closing.close()
+    await tracing.close()
+    await receiver.stop()
+  }
+  const { spans } = receiver
+  const named = (name: string) => spans.filter((span) => span.name === name)
+  const root = named('close')[0]
+  t.deepEqual([...new Set(spans.map(({ traceId }) => traceId))], [root?.traceId])
+  const nameOf = new Map(spans.map(({ spanId, name }) => [spanId, name]))
+  const parentsOf = (name: string) => [...new Set(named(name).map((span) => nameOf.get(span.parentSpanId ?? '')))]
+  for (const [asked, work] of [
+    ['gather', 'gather'],
+    ['views', 'writeViews'],
+    ['report', 'writeReport'],
+  ] as const)
+    t.deepEqual(parentsOf(`closing ${work}`), [`process closing: ${asked}`])
+  t.deepEqual(
+    [parentsOf('thread gather'), parentsOf('thread writeViews')],
+    [['closing gather'], ['closing writeViews']],
+  )
+  t.deepEqual(parentsOf('wait closing-threads').sort(), ['thread gather', 'thread writeViews'])
+  t.true(named('thread gather').some(({ attributes }) => attributes.some(({ key }) => key === 'moorage.statements')))
+  const within = spans.filter((span) => nameOf.get(span.parentSpanId ?? '') === 'closing writeReport')
+  t.true(within.some(({ name }) => name.startsWith('SELECT ')))
+  t.deepEqual(receiver.faults, [])
 })

@@ -196,9 +196,6 @@ const kindOf = (type: string): ColumnKind => {
  */
 const nextNumbers = async (session: SchemaSession, dialect: Dialect): Promise<ReadonlyMap<string, number>> => {
   if (dialect === 'mysql') {
-    const version = String((await session.execute('select version() as version', []))[0]?.['version'])
-    // MySQL, unlike MariaDB, answers from statistics of up to a day ago.
-    if (!/mariadb/i.test(version)) await session.execute('set session information_schema_stats_expiry = 0', [])
     const rows = await session.execute(
       'select table_name as name, auto_increment as next from information_schema.tables ' +
         'where table_schema = database() and auto_increment is not null',

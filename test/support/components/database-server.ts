@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
 import { reservedPort } from './reserved-port.ts'
-import { findMariaDbBinaries, type MariaDbBinaries } from './mariadb-binaries.ts'
+import { findMariaDb } from './mariadb-binaries.ts'
+import { findMysql8, findMysql9 } from './mysql-binaries.ts'
+import { environmentNames } from './names.ts'
 import { sayOnStderr, type Say } from './progress.ts'
 import { createRunFolder, removeRunFolder } from './run-folder.ts'
 import { mustRun } from './run-command.ts'
 import type { SmallDisk } from '../small-disk.ts'
 
 /** A running server that somebody else may own. */
-export interface MariaDbAccess {
+export interface DatabaseAccess {
   readonly host: string
   readonly port: number
   /** mysql://root@127.0.0.1:port/name */
@@ -20,7 +22,7 @@ export interface MariaDbAccess {
 }
 
 /** A server of one's own. */
-export interface MariaDbServer extends MariaDbAccess {
+export interface DatabaseServer extends DatabaseAccess {
   readonly socket: string
   /** An orderly stop; the data goes too unless `restart` follows from `kill`. */
   stop(): Promise<void>
@@ -28,6 +30,33 @@ export interface MariaDbServer extends MariaDbAccess {
   kill(): Promise<void>
   /** Starts again on the same data, port and socket; stops first when it still runs. */
   restart(): Promise<void>
+}
+
+/** The programs of a server, and the arguments that are its own. */
+export interface ServerProgram {
+  readonly name: 'mariadbd' | 'mysqld'
+  /** The command that makes an empty data folder, with its first arguments. */
+  readonly initialize: readonly string[]
+  /** The command of the server, with its first arguments. */
+  readonly serve: readonly string[]
+  /** Arguments of both. */
+  readonly shared: readonly string[]
+  /** Statements that the server runs whenever it starts. */
+  readonly atStart: readonly string[]
+  readonly environment: NodeJS.ProcessEnv
+}
+
+const programs = { mariadb: findMariaDb, 'mysql-8': findMysql8, 'mysql-9': findMysql9 }
+
+/** A server of MySQL's protocol, by the name of its component. */
+export type DatabaseProduct = keyof typeof programs
+
+/** The product that the run was started for: MariaDB, unless `--mysql` names a release of MySQL. */
+export const chosenProduct = (environment: NodeJS.ProcessEnv = process.env): DatabaseProduct => {
+  const release = environment[environmentNames.mysqlRelease] ?? ''
+  if (release === '') return 'mariadb'
+  if (release === '8' || release === '9') return `mysql-${release}`
+  throw new Error(`${environmentNames.mysqlRelease} is 8 or 9, not ${release}`)
 }
 
 interface Place {
@@ -41,20 +70,21 @@ interface Place {
   readonly port: number
 }
 
-export interface MariaDbOptions {
+export interface ServerOptions {
   /** Where the tables are. */
   readonly disk?: Pick<SmallDisk, 'folder' | 'enter'>
   /** More arguments of the server. */
   readonly more?: readonly string[]
+  readonly product?: DatabaseProduct
 }
 
 /** Starts a private, empty, strict server on loopback; `root` needs no password. */
-export async function startMariaDb(
+export async function startDatabaseServer(
   say: Say = sayOnStderr,
-  { disk, more = [] }: MariaDbOptions = {},
-): Promise<MariaDbServer> {
-  const binaries = await findMariaDbBinaries(say)
-  const folder = createRunFolder('mariadb')
+  { disk, more = [], product = chosenProduct() }: ServerOptions = {},
+): Promise<DatabaseServer> {
+  const program = await programs[product](say)
+  const folder = createRunFolder(product)
   const place = {
     folder,
     data: join(disk?.folder ?? folder, 'data'),
@@ -63,10 +93,10 @@ export async function startMariaDb(
     socket: join(folder, 's'),
     port: await reservedPort(),
   }
-  await makeDataFolder(binaries, place)
-  let running = await launch(binaries, place)
+  await makeDataFolder(program, place)
+  let running = await launch(program, place)
   return {
-    ...connectMariaDb(`mysql://root@127.0.0.1:${place.port}/`),
+    ...connectToServer(`mysql://root@127.0.0.1:${place.port}/`),
     socket: place.socket,
     stop: async () => {
       await running.stop()
@@ -75,13 +105,13 @@ export async function startMariaDb(
     kill: () => running.kill(),
     restart: async () => {
       await running.stop()
-      running = await launch(binaries, place)
+      running = await launch(program, place)
     },
   }
 }
 
 /** Access to the server at this URL, which names who connects; its path is ignored. */
-export function connectMariaDb(serverUrl: string): MariaDbAccess {
+export function connectToServer(serverUrl: string): DatabaseAccess {
   const { hostname, port } = new URL(serverUrl)
   const url = (databaseName: string) => new URL(`/${databaseName}`, serverUrl).href
   return {
@@ -102,35 +132,29 @@ export function connectMariaDb(serverUrl: string): MariaDbAccess {
   }
 }
 
-async function makeDataFolder(binaries: MariaDbBinaries, place: Place): Promise<void> {
+async function makeDataFolder(program: ServerProgram, place: Place): Promise<void> {
   for (const name of ['tmp', 'log']) await mkdir(join(place.folder, name))
-  const [file = '', ...words] = [...place.enter, binaries.installDb]
-  await mustRun(
-    file,
-    [
-      ...words,
-      '--no-defaults',
-      '--auth-root-authentication-method=normal',
-      '--skip-test-db',
-      '--skip-name-resolve',
-      ...sharedArguments(binaries, place),
-    ],
-    { environment: binaries.environment },
-  )
+  await writeFile(initFileOf(place), program.atStart.map((statement) => `${statement};\n`).join(''))
+  const [file = '', ...words] = [...place.enter, ...program.initialize]
+  // MySQL keeps what this setting was when the data folder was made.
+  const lasting = place.more.filter((word) => word.startsWith('--lower-case-table-names'))
+  await mustRun(file, [...words, ...sharedArguments(program, place), ...lasting], { environment: program.environment })
 }
 
-async function launch(binaries: MariaDbBinaries, place: Place): Promise<BackgroundProcess> {
-  const [file = '', ...words] = [...place.enter, binaries.server]
+const initFileOf = ({ folder }: Place): string => join(folder, 'init.sql')
+
+async function launch(program: ServerProgram, place: Place): Promise<BackgroundProcess> {
+  const [file = '', ...words] = [...place.enter, ...program.serve]
   const started = startProcess({
-    name: 'mariadbd',
+    name: program.name,
     file,
     folder: place.folder,
-    environment: binaries.environment,
+    environment: program.environment,
     arguments: [
       ...words,
-      '--no-defaults',
-      ...sharedArguments(binaries, place),
+      ...sharedArguments(program, place),
       `--socket=${place.socket}`,
+      `--init-file=${initFileOf(place)}`,
       `--pid-file=${join(place.folder, 'pid')}`,
       `--port=${place.port}`,
       '--skip-networking=0',
@@ -150,10 +174,8 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
       // Survives kill -9 of the server, which tests do; only losing the machine would lose a commit. Without a wait for
       // the disk at each of the many tables that tests create, nobody's statement times out behind them.
       '--innodb-flush-method=nosync',
-      '--sync-frm=0',
       '--innodb-flush-log-at-trx-commit=2',
       '--innodb-buffer-pool-size=256M',
-      '--innodb-log-file-size=128M',
       '--innodb-use-native-aio=0',
       ...place.more,
     ],
@@ -171,19 +193,13 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
   return started
 }
 
-function sharedArguments(binaries: MariaDbBinaries, place: Place): string[] {
+function sharedArguments({ shared }: ServerProgram, place: Place): string[] {
   return [
     // A server that starts deletes the temporary tables that it finds, so the folder is its own.
     `--datadir=${place.data}`,
     `--tmpdir=${join(place.folder, 'tmp')}`,
     `--innodb-log-group-home-dir=${join(place.folder, 'log')}`,
     ...(process.getuid?.() === 0 ? ['--user=root'] : []),
-    ...(binaries.unpackedAt === undefined
-      ? []
-      : [
-          `--basedir=${binaries.unpackedAt}`,
-          `--lc-messages-dir=${join(binaries.unpackedAt, 'share/mysql')}`,
-          `--character-sets-dir=${join(binaries.unpackedAt, 'share/mysql/charsets')}`,
-        ]),
+    ...shared,
   ]
 }

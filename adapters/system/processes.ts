@@ -1,6 +1,7 @@
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { getCompileCacheDir } from 'node:module'
 import { setPriority } from 'node:os'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 
 const niceness = 10
 
@@ -27,5 +28,25 @@ export const lowerProcessPriority = (): void => {
     writeFileSync('/proc/self/oom_score_adj', '500')
   } catch {
     // Not Linux, or /proc is hidden.
+  }
+}
+
+/**
+ * The environment of a thread that gets none of the service's variables: the folder in which Node keeps compiled code.
+ * Without it a thread or a process of the service compiles all its modules at each start.
+ */
+export const threadEnvironment = (): Readonly<Record<string, string>> => {
+  // Node appends its version and architecture to the folder that it is given.
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
+}
+
+/** Reports whether a process of this system exists, also one of another user. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
