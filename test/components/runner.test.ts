@@ -147,6 +147,7 @@ test('a run of everything leaves out only what the slow run has', (t) => {
     'test/deployment/chart.test.ts',
     'test/deployment/container.test.ts',
     'test/deployment/last-release.test.ts',
+    'test/deployment/metrics-of-faults.test.ts',
     'test/deployment/prometheus.test.ts',
     'test/deployment/proxies.test.ts',
     'test/deployment/systemd.test.ts',
