@@ -42,7 +42,10 @@ test('each table with shards has a shard key, and a sequence if its rows are num
     t.is(numbered?.column, isNumbered ? 'id' : undefined, name)
     if (numbered !== undefined) t.is(moorage.tables[numbered.sequence.replace('moorage.', '')]?.type, 'sequence', name)
   }
-  for (const { owner, params } of Object.values(vindexes).filter(({ type }) => type !== 'xxhash')) {
+  for (const { type, owner, params } of Object.values(vindexes).filter((vindex) => vindex.type !== 'xxhash')) {
+    // With consistent_lookup_unique vtgate locks a row of the look-up for an insert and for an update in two sessions: a
+    // transaction that makes both waits for itself.
+    t.is(`${type} ${params?.['autocommit']}`, 'lookup_unique true')
     t.true(params?.['table']?.replace('moorage.', '') !== undefined && owner !== undefined)
     t.true((params?.['table'] ?? '').replace('moorage.', '') in moorage.tables)
   }

@@ -3,7 +3,14 @@ import type { PoolConnection } from 'mysql2'
 import { CommitOutcomeUnknown, Unavailable } from '../../../core/kernel/failure.ts'
 import type { Row } from '../kit/columns.ts'
 import { clockRow, databaseNow } from '../kit/fragments.ts'
-import { collisionAttempts, collisionPause, isConnectionLost, isRetryable, toThrown } from '../kit/driver-errors.ts'
+import {
+  collisionAttempts,
+  collisionPause,
+  isCommitUnknown,
+  isConnectionLost,
+  isRetryable,
+  toThrown,
+} from '../kit/driver-errors.ts'
 import { raisingRevisions } from '../authz/access-revisions.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'
 import {
@@ -233,7 +240,7 @@ const commit = async (pool: MysqlPool, connection: PoolConnection): Promise<void
     await inTransaction(pool, connection, 'commit')
   } catch (error) {
     pool.destroy(connection)
-    throw isConnectionLost(error) ? new CommitOutcomeUnknown(error) : toThrown(error)
+    throw isCommitUnknown(error) ? new CommitOutcomeUnknown(error) : toThrown(error)
   }
   pool.release(connection)
 }

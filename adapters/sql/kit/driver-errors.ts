@@ -17,6 +17,11 @@ const read = (error: unknown): DriverError => {
   }
 }
 
+/** Errors of vtgate name the shard first, and have the statement with its values after the message of the server. */
+const ofShard = 'target: '
+const serverText = (message: string): string =>
+  message.startsWith(ofShard) ? message.split(' (errno ', 1).join() : message
+
 /**
  * Reports whether a unique key refused the row. With a hint, only a key whose name or columns contain it: MySQL names
  * the key (`roles_org_id_lower_name_unique`), SQLite the columns (`roles.org_id, roles.lower_name`), so a column's name
@@ -28,7 +33,8 @@ export const isUniqueViolation = (error: unknown, hint?: string): boolean => {
     number === 1062 || number === 1586 || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
   if (!unique || hint === undefined) return unique
   // In MySQL's message the value precedes the key and may contain any text.
-  return message.slice(message.lastIndexOf(' for key ') + 1).includes(hint)
+  const text = serverText(message)
+  return text.slice(text.lastIndexOf(' for key ') + 1).includes(hint)
 }
 
 /** Reports whether a foreign key refused the change: the row's parent does not exist, or the row still has children. */
@@ -98,6 +104,15 @@ export const isConnectionLost = (error: unknown): boolean => {
   return lostCodes.has(code) || lostNumbers.has(number) || lostMessages.test(message)
 }
 
+// vtgate answers while the servers of a shard are away, or change their primary. It has no number for that.
+const awayMessages =
+  /no healthy tablet available|code = Unavailable|not serving|operation not allowed in state|being resharded/i
+const isShardAway = ({ number, message }: DriverError): boolean =>
+  number === 1105 && message.startsWith(ofShard) && awayMessages.test(serverText(message))
+
+/** Reports whether a commit that was answered with this error may have been made. */
+export const isCommitUnknown = (error: unknown): boolean => isConnectionLost(error) || isShardAway(read(error))
+
 const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ETIMEDOUT',
@@ -147,6 +162,7 @@ export const isUnavailable = (error: unknown): boolean => {
   const { code, number } = read(error)
   return (
     isConnectionLost(error) ||
+    isShardAway(read(error)) ||
     unavailableCodes.has(code) ||
     /^SQLITE_(IOERR|READONLY)/.test(code) ||
     unavailableNumbers.has(number)

@@ -3,7 +3,7 @@ import { makeMigrationLedger, newHolder, restoreMark } from '../../engine/migrat
 import type { Bind } from '../../kit/columns.ts'
 import type { SchemaSession, SqlDatabase } from '../../kit/statement.ts'
 import type { Dialect, StoredRow, StoredTable } from './snapshot.ts'
-import { leftOutTables, quoted, readTables, tableNames } from './snapshot.ts'
+import { leftOutTables, quoted, readTables, refuseVitess, tableNames } from './snapshot.ts'
 
 /** A database that an earlier restore, or nothing, has written to. */
 type TargetState =
@@ -50,6 +50,7 @@ const longestStatement = 4 * 1024 * 1024
 
 export const openLoading = async (database: SqlDatabase): Promise<Loading> => {
   const { dialect } = database
+  await refuseVitess(database)
   const session = await database.openSchemaSession()
   await session.execute(dialect === 'mysql' ? 'set session foreign_key_checks = 0' : 'pragma foreign_keys = off', [])
   // In KiB. Rows of an index in no order would be read from the file again and again.

@@ -106,6 +106,7 @@ const snapshotOfSqlite = async (database: SqlDatabase, { copy, onCopied }: Snaps
 }
 
 const snapshotOfMysql = async (database: SqlDatabase): Promise<Snapshot> => {
+  await refuseVitess(database)
   const session = await database.openSchemaSession()
   try {
     await session.execute('set session transaction isolation level repeatable read', [])
@@ -119,6 +120,17 @@ const snapshotOfMysql = async (database: SqlDatabase): Promise<Snapshot> => {
     await session.close()
     throw error
   }
+}
+
+/**
+ * Throws for a target of Vitess, such as `@primary`. Its shards have no instant in common, a session sees the tables of
+ * one keyspace, and tables that are dropped cannot be made again.
+ */
+export const refuseVitess = async (database: SqlDatabase): Promise<void> => {
+  if (database.dialect === 'sqlite') return
+  const [selected] = await database.query<{ readonly name: string | null }>((k) => k.raw('select database() as name'))
+  if (/@(?:primary|replica|rdonly)$/i.test(selected?.name ?? ''))
+    throw new Error('This command does not work on Vitess. Use the backups of Vitess.')
 }
 
 export type Dialect = SqlDatabase['dialect']
