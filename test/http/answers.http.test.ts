@@ -320,13 +320,27 @@ test('a caller who loses the right is cut off; a busy store cuts no caller off',
         return asked < 4 ? right(slowTide()) : left(Gone('Not any more.'))
       }),
     ],
-    { feedTimes: { recheck: 20 } },
+    { recheckMilliseconds: 20 },
   )
   a.teardown(() => server.stop())
   const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
   await a.throwsAsync(open.ended)
   a.is(asked, 4)
   a.is(open.events.length, 3)
+})
+
+test('a caller who keeps the rate limit used up keeps no feed that is no longer allowed', async (a) => {
+  let isUsedUp = false
+  const watch = handle(watchTide, async () => (isUsedUp ? left(Gone('Not any more.')) : right(slowTide())))
+  const server = await startStubServer([watch], {
+    recheckMilliseconds: 10,
+    rateLimit: () => ({ allowed: !isUsedUp, limit: 1, remaining: 0, resetSeconds: 60 }),
+  })
+  a.teardown(() => server.stop())
+  const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
+  await until('the events', () => open.events.length === 3 || undefined)
+  isUsedUp = true
+  await a.throwsAsync(open.ended)
 })
 
 test('a silent feed sends comments', async (a) => {
