@@ -343,6 +343,32 @@ test('a caller who keeps the rate limit used up keeps no feed that is no longer 
   await a.throwsAsync(open.ended)
 })
 
+test('feeds whose clients left before they began do not count as open', async (a) => {
+  let [asked, left] = [0, 0]
+  const answer = Promise.withResolvers<void>()
+  const watch = handle(watchTide, async (call) => {
+    asked += 1
+    call.signal.addEventListener('abort', () => (left += 1))
+    await answer.promise
+    return right(slowTide())
+  })
+  const server = await startStubServer([watch])
+  a.teardown(() => server.stop())
+  const head = 'GET /api/v1/tide HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n'
+  const clients = Array.from({ length: 100 }, () => {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    socket.write(head)
+    return socket
+  })
+  await until('the requests', () => asked === 100 || undefined)
+  for (const socket of clients) socket.resetAndDestroy()
+  await until('the clients to leave', () => left === 100 || undefined)
+  answer.resolve()
+  const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
+  a.is(open.status, 200)
+  open.cut()
+})
+
 test('a silent feed sends comments', async (a) => {
   const server = await startStubServer([handle(watchTide, async () => right(slowTide()))], {
     feedTimes: { heartbeat: 10 },

@@ -9,6 +9,7 @@ import { isForEveryone } from '../../adapters/outbound/account-turns.ts'
 import { forwardedQuery } from '../../composition/http/streams/stream-route.ts'
 import { AccessDenied } from '../../core/authz/ports.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
+import { until } from '../support/until.ts'
 import { rawRequest } from './raw-request.ts'
 import { stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
@@ -214,6 +215,37 @@ test('a caller who keeps the rate limit used up keeps no stream or tunnel that i
   state.isUsedUp = true
   await closed
   await t.throwsAsync(endless.text())
+})
+
+test('a tunnel whose client leaves while its caller is checked is not checked again', async (t) => {
+  const asked = { gone: 0, stays: 0 }
+  const first = Promise.withResolvers<void>()
+  const slow = await startStubServer(stubRoutes, {
+    recheckMilliseconds: 5,
+    authorizer: {
+      authorize: async (...given) => {
+        const isGone = JSON.stringify(given[1]).includes('gone')
+        asked[isGone ? 'gone' : 'stays'] += 1
+        if (isGone) await first.promise
+        return grants(...given)
+      },
+    },
+  })
+  t.teardown(() => slow.stop({ requests: 100, streams: 100 }))
+  const open = (cluster: string) => {
+    const socket = connect(slow.port, '127.0.0.1').on('error', () => undefined)
+    socket.write(upgradeHead(`/api/v1/c/acme/${cluster}/proxy/exec`, 'Authorization: Bearer good\r\n'))
+    return socket.resume()
+  }
+  const gone = open('gone')
+  await until('the check', () => asked.gone === 1 || undefined)
+  gone.resetAndDestroy()
+  open('stays')
+  await until('checks of a tunnel', () => asked.stays > 4 || undefined)
+  first.resolve()
+  const before = asked.stays
+  await until('checks of a tunnel', () => asked.stays > before + 10 || undefined)
+  t.is(asked.gone, 1)
 })
 
 test('platform parameters leave the query, all else stays byte for byte and in order', (t) => {

@@ -223,7 +223,8 @@ export const bindFeedRoute = (
         recordRefusal(deps, callOf(context, signal), route.access, refused)
         return writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
       }
-      await answer(req, res, context, opened.right, start.right, signal)
+      // Its client may have left: `close` is not emitted again.
+      if (!res.destroyed) await answer(req, res, context, opened.right, start.right, signal)
     } catch (error) {
       answerError(deps, req, res, context, error, 'platform')
     }

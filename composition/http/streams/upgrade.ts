@@ -158,6 +158,8 @@ export const makeUpgradeListener = (
       const ask = (isAgain: boolean) => admit(req, context, params, signal, 'write', isAgain)
       const admitted = await ask(false)
       if (isLeft(admitted)) return admitted.left
+      // Its client has left, and `close` is not emitted again.
+      if (socket.destroyed) return undefined
       const exchange = upgradeExchangeOf(deps, req, socket, head, context)
       socket.once(
         'close',
