@@ -223,7 +223,7 @@ test('a tunnel whose client leaves while its caller is checked is not checked ag
   const slow = await startStubServer(stubRoutes, {
     recheckMilliseconds: 5,
     authorizer: {
-      authorize: async (...given) => {
+      authorize: async (...given: Parameters<typeof grants>) => {
         const isGone = JSON.stringify(given[1]).includes('gone')
         asked[isGone ? 'gone' : 'stays'] += 1
         if (isGone) await first.promise
