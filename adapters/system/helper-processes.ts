@@ -5,8 +5,7 @@ import type { Log } from '../../core/kernel/log.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 
 /** The programs that the service runs in processes of their own. */
-const helperPrograms = ['closing', 'helm'] as const
-type HelperProgram = (typeof helperPrograms)[number]
+type HelperProgram = 'closing' | 'helm'
 
 /** How a process ended: with the code 0; with another one, or not started at all; or by a signal. */
 type HelperEnd = 'done' | 'failed' | 'killed'

@@ -166,14 +166,12 @@ const changePartitions = async (db: SqlDatabase, first: MonthKey, months: readon
   }
 }
 
-/** Returns false if the user of the database may not do the work. */
-const unlessDenied = async (work: () => Promise<void>): Promise<boolean> => {
+/** Does the work, or nothing if the user of the database has no right to do it. */
+const unlessDenied = async (work: () => Promise<void>): Promise<void> => {
   try {
     await work()
-    return true
   } catch (cause) {
-    if (isDenied(cause)) return false
-    throw cause
+    if (!isDenied(cause)) throw cause
   }
 }
 
@@ -203,13 +201,14 @@ const retentionStatements = (db: SqlDatabase) => ({
 
 /**
  * UsageRetention. On MySQL and MariaDB usage_intervals has a partition for each month, so that a month is dropped
- * without reading its rows. On SQLite, and for a user who may not change the table, the rows are deleted in pieces.
+ * without reading its rows. On SQLite, and for a user who may not change the table, rows are deleted in pieces.
  */
 export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
   const s = retentionStatements(db)
   const deleteMonthsBefore = async (first: MonthKey, signal: AbortSignal): Promise<void> => {
     for (;;) {
       const rows = signal.aborted ? [] : await db.all(s.oldIntervals, { month: first })
+      if (rows.length === 0) return
       await db.transaction(async (tx) => {
         for (const row of rows) await tx.run(s.removeInterval, row)
       })
@@ -223,8 +222,9 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
     async keepMonths(months, signal) {
       const [first] = months
       if (first === undefined) return
-      const isDropped = db.dialect === 'mysql' && (await unlessDenied(async () => changePartitions(db, first, months)))
-      if (!isDropped) await deleteMonthsBefore(first, signal)
+      if (db.dialect === 'mysql') await unlessDenied(() => changePartitions(db, first, months))
+      // The first partition also has the rows of all months before its own.
+      await deleteMonthsBefore(first, signal)
     },
     async removeConflicts(before, limit) {
       const rows = await db.all(s.conflicts, { before, limit })

@@ -1,6 +1,7 @@
 import { identityMigrations } from '../../../adapters/sql/identity/migrations.ts'
 import { hkdfSync } from 'node:crypto'
 import { isRight, right } from 'fp-ts/lib/Either.js'
+import type { IdentitySettings } from '../../../core/identity/ports.ts'
 import {
   AuthenticatorToken,
   BackgroundToken,
@@ -14,10 +15,10 @@ import {
   PasswordHasherToken,
   TokenDigestToken,
 } from '../../../core/identity/ports.ts'
-import type { IdentitySettings } from '../../../core/identity/ports.ts'
+import type { AttemptThrottle } from '../../../core/identity/attempt-ports.ts'
 import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
 import { BusPassesToken, SessionResumptionToken } from '../../../core/identity/sessions/ports.ts'
-import { CustomTokenIssuerToken, ClusterTokensToken, ConfinedTokensToken } from '../../../core/identity/tokens/ports.ts'
+import { ClusterTokensToken, ConfinedTokensToken, CustomTokenIssuerToken } from '../../../core/identity/tokens/ports.ts'
 import { isMarkDue } from '../../../core/identity/sessions/sessions.ts'
 import { makeSessionResumption } from '../../../core/identity/sessions/remembered-logins.ts'
 import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
@@ -61,6 +62,7 @@ import { makeAllowances } from '../../../adapters/system/allowances.ts'
 import { makeAttemptThrottle } from '../../../adapters/system/attempt-throttle.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import type { IdentityValues } from './settings.ts'
 import { customTokenOptions, identitySettings } from './settings.ts'
 import { BindMailOutboxToken } from '../mail/part.ts'
 import { token } from '../../../core/kernel/token.ts'
@@ -72,9 +74,59 @@ import { bind, lazily, using } from '../../binding.ts'
 import { ok, problem } from '../../cli/doctor/finding.ts'
 import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
-import type { IdentityValues } from './settings.ts'
-import { AttemptTallyToken, attemptGauges, countedThrottle, makeAttemptTally } from './attempt-counts.ts'
 import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts'
+import type { Counts } from '../../http/gauges.ts'
+import { defineGauges, makeCounts } from '../../http/gauges.ts'
+
+/** Counts of refused attempts to prove a secret, and of locks, since the start of this process. */
+export interface AttemptTally {
+  readonly refused: Counts
+  readonly locks: Counts
+}
+export const AttemptTallyToken = token<AttemptTally>('identity.AttemptTally')
+
+/** The labels are closed lists: the kinds of secrets, and three reasons. */
+const mostKinds = 10
+
+export const makeAttemptTally = (): AttemptTally => ({
+  refused: makeCounts(['kind', 'reason'], mostKinds),
+  locks: makeCounts(['kind'], mostKinds),
+})
+
+/** Counts what a throttle refuses. */
+export const countedThrottle = (throttle: AttemptThrottle, { refused, locks }: AttemptTally): AttemptThrottle => ({
+  ...throttle,
+  async guard(attempt, check) {
+    const guarded = await throttle.guard(attempt, check)
+    if (guarded.kind === 'judged') return guarded
+    refused.add(attempt.kind, guarded.kind)
+    if (guarded.kind === 'wrong' && guarded.hasLocked) locks.add(attempt.kind)
+    return guarded
+  },
+})
+
+export const attemptGauges = defineGauges(
+  {
+    moorage_sign_in_refusals_total: {
+      type: 'counter',
+      help:
+        'Attempts to prove a secret that were refused here, by the kind of secret and the reason: wrong, ' +
+        'subject-locked, address-blocked.',
+      label: ['kind', 'reason'],
+    },
+    moorage_account_locks_total: {
+      type: 'counter',
+      help: 'Attempts that locked an account or an unknown name, by the kind of secret.',
+      label: 'kind',
+    },
+  },
+  { tally: AttemptTallyToken },
+  ({ tally }) =>
+    () => ({
+      moorage_sign_in_refusals_total: tally.refused.samples(),
+      moorage_account_locks_total: tally.locks.samples(),
+    }),
+)
 
 type IdentityBoot = Boot<IdentityValues>
 

@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { EntryRefusal } from '../../kernel/access.ts'
 import { entryRefusal } from '../../kernel/access.ts'
-import { changedFields, isUnchanged, definedFields } from '../../kernel/json.ts'
+import { changedFields, definedFields, isUnchanged } from '../../kernel/json.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, UserId } from '../../kernel/ids.ts'
@@ -10,6 +10,7 @@ import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfOrganization } from '../audit.ts'
 import {
+  AccountNotEligible,
   MemberMissing,
   OrganizationChanged,
   OrganizationCreationDenied,
@@ -18,7 +19,7 @@ import {
   OrganizationMissing,
   OrganizationNameRefused,
 } from '../failures.ts'
-import { isShown, userIdOf } from '../member-rules.ts'
+import { asUser, isShown, userIdOf } from '../member-rules.ts'
 import type {
   MembershipStore,
   NewOrganization,
@@ -31,12 +32,12 @@ import type { Organization } from '../types.ts'
 import { clientOrgType } from '../types.ts'
 import type { ProfileInput, Viewer } from '../organization-rules.ts'
 import {
-  ownersTeamName,
-  parseOrganizationName,
+  canSee,
   emptyProfile,
   ordinaryOrgType,
+  ownersTeamName,
+  parseOrganizationName,
   parseProfile,
-  canSee,
   viewerIn,
   viewerOf,
   visibleWithoutMembership,
@@ -361,4 +362,41 @@ const deleteWithin = async (
   await organizations.remove(id)
   await audit.record(auditOfOrganization(organization, 'organization.deleted'))
   return right(undefined)
+}
+
+/** Lists all organizations of a user, for a site admin. */
+export const makeListAllOrganizationsOfUser =
+  (deps: {
+    readonly memberships: Pick<MembershipStore, 'findAccount'>
+    readonly organizations: Pick<OrganizationStore, 'listOfUser'>
+  }) =>
+  async (
+    _call: SignedInCall,
+    { login, page }: ListOrganizationsOfUserInput,
+  ): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
+    const id = asUser(await deps.memberships.findAccount(login))
+    return isLeft(id) ? id : right(await deps.organizations.listOfUser(id.right, page))
+  }
+
+export interface CreateOrganizationForUserInput {
+  /** The login of the owner. */
+  readonly owner: string
+  readonly name: string
+  readonly profile: ProfileInput
+}
+
+/** Creates an organization for another user, who becomes its owner. For a site admin. */
+export const makeCreateOrganizationForUser = (
+  deps: CreateOrganizationDeps & { readonly memberships: Pick<MembershipStore, 'findAccount'> },
+) => {
+  const create = makeCreateOrganization(deps)
+  return async (
+    call: SignedInCall<Organization>,
+    { owner, name, profile }: CreateOrganizationForUserInput,
+  ): Outcome<CreateOrganizationFailure | Failure<'MemberMissing' | 'AccountNotEligible'>, Organization> => {
+    const account = await deps.memberships.findAccount(owner)
+    if (account?.kind !== 'user') return left(MemberMissing('The user does not exist.'))
+    if (!account.isActive) return left(AccountNotEligible('An inactive account cannot become an owner.'))
+    return create(call, { ...profile, name, ownerId: account.id as UserId })
+  }
 }

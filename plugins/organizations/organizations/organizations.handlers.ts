@@ -7,25 +7,23 @@ import { definedFields } from '../../../core/kernel/json.ts'
 import { PictureMakerToken } from '../../../core/kernel/picture.ts'
 import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
 import {
-  makeCreateOrganizationForUser,
-  makeListAllOrganizationsOfUser,
-} from '../../../core/organizations/organizations/administration.ts'
-import {
-  makeRemoveOrganizationAvatar,
-  makeSetOrganizationAvatar,
-} from '../../../core/organizations/organizations/avatar.ts'
-import {
   makeCreateOrganization,
+  makeCreateOrganizationForUser,
   makeDeleteOrganization,
   makeDeleteOrphanedOrganization,
   makeEditOrganization,
   makeFindOrganization,
   makeGetOrganization,
+  makeListAllOrganizationsOfUser,
   makeListOrganizations,
   makeListOrganizationsOfUser,
   makeListOwnOrganizations,
   makeRenameOrganization,
 } from '../../../core/organizations/organizations/organizations.ts'
+import {
+  makeRemoveOrganizationAvatar,
+  makeSetOrganizationAvatar,
+} from '../../../core/organizations/organizations/avatar.ts'
 import { makeChangePolicy, makeGetPolicy } from '../../../core/organizations/organizations/policies.ts'
 import type { OrganizationPolicy } from '../../../core/organizations/ports.ts'
 import {

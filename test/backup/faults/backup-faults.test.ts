@@ -71,11 +71,14 @@ const killedRestore = async (t: ExecutionContext, makeTarget: () => Promise<Sett
   const archive = newPath('.tar')
   t.is((await backup(settings, 'create', archive, ...key)).code, 0)
   const expected = await rowsOf(urlOf(settings))
+  const startedAt = performance.now()
+  t.is((await backup(await makeTarget(), 'restore', archive, ...key)).code, 0)
+  const whole = performance.now() - startedAt
   const target = await makeTarget()
   let refused = 0
   for (let n = 0; n < repeats(5, 25); n += 1) {
     const { code, err } = await runBackup(target, ['restore', archive, ...key], {
-      killAfter: 1000 + Math.random() * 4000,
+      killAfter: whole * (0.3 + Math.random() * 0.5),
     })
     if (code === 0) break
     t.is(code, 'SIGKILL', err)

@@ -257,10 +257,14 @@ const onProcess = (
     }
   })
 
+/** The database server is a child of the tests, too. */
+const closingOf = (parent: number): readonly number[] =>
+  childrenOf(parent).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('moorage: closes'))
+
 onProcess('a process that is killed fails the close, and the next close has another one', async (t, world, close) => {
   for (const step of ['clusters read', 'parts of the views written', 'report']) {
     const onProgress = (text: string, done: number, of: number): void => {
-      if (isStep(step, text, done, of)) for (const child of childrenOf(process.pid)) process.kill(child, 'SIGKILL')
+      if (isStep(step, text, done, of)) for (const child of closingOf(process.pid)) process.kill(child, 'SIGKILL')
     }
     await t.throwsAsync(close(callOf(), { ownerId: owner, month, onProgress }), {
       instanceOf: Unavailable,
@@ -288,7 +292,7 @@ onProcess(
     let pid = 0
     const onProgress = (): void => {
       if (pid !== 0) return
-      pid = childrenOf(process.pid)[0] ?? 0
+      pid = closingOf(process.pid)[0] ?? 0
       process.kill(pid, 'SIGINT')
       process.kill(pid, 'SIGTERM')
       t.is(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim(), '500')
@@ -307,7 +311,7 @@ onProcess('a frozen process is ended when the close is aborted', async (t, world
   let frozen = 0
   const onProgress = (): void => {
     if (frozen !== 0) return
-    frozen = childrenOf(process.pid)[0] ?? 0
+    frozen = closingOf(process.pid)[0] ?? 0
     process.kill(frozen, 'SIGSTOP')
     stop.abort(new Error('The service stops.'))
   }
@@ -318,10 +322,6 @@ onProcess('a frozen process is ended when the close is aborted', async (t, world
   await until('the frozen process has ended', () => (isRunning(frozen) ? undefined : true))
   t.is(await world.shown('objects-usage-view'), undefined)
 })
-
-/** The database server is a child of the tests, too. */
-const closingOf = (parent: number): readonly number[] =>
-  childrenOf(parent).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('moorage: closes'))
 
 onDatabase('what the process did is counted, and remains after its end', async (t, world, url) => {
   const { a, kind } = await fillMonth(world)
