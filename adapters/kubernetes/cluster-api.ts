@@ -26,13 +26,28 @@ import {
   toReachFailure,
   isDoubtful,
   judgeAnswer,
-  leavesPrefix,
   maySendAgain,
   namingHub,
-  placeForShort,
   prefixOf,
-  splitsSegment,
+  ShortPlace,
 } from './connections.ts'
+
+const pathOf = (target: string): string => target.split(/[?#]/, 1)[0] ?? ''
+
+/**
+ * Reports whether a path has the segments . or .., for any reader: one that takes a backslash, or an encoded slash or
+ * backslash, for a separator, too. Below a prefix such a path could leave the cluster.
+ */
+export const leavesPrefix = (target: string): boolean => {
+  if (!/[.%\t\n\r]/.test(target)) return false
+  const path = pathOf(target)
+  return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\]|%2f|%5c|$)/i.test(path) || /[\t\n\r]/.test(path)
+}
+
+/**
+ * Reports whether a path has an encoded slash, which an API server takes for a separator. No name of an object has one.
+ */
+export const splitsSegment = (target: string): boolean => /%2f/i.test(pathOf(target))
 
 /** Default limit for the bytes of an answer that this service reads itself. */
 const usualLimitBytes = 8 * 1024 * 1024
@@ -330,9 +345,12 @@ export const makeUndiciClusterApi = (
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return left(AddressRefused(refused))
     const endpoint = { ...connection, ownerId: connection.link.ownerId }
-    const place = placeForShort(opened, reads.budgets.account(endpoint.ownerId))
+    const place = new ShortPlace(opened, reads.budgets.account(endpoint.ownerId))
     try {
-      const answered = askCluster(place.pool, endpoint, asked, requestTimeoutMilliseconds, signal, reads)
+      const inTime = () => AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMilliseconds)])
+      const pool = await place.entered(inTime).catch(toReachFailure)
+      if ('tag' in pool) return left(namingHub(pool, connection.via))
+      const answered = askCluster(pool, endpoint, asked, requestTimeoutMilliseconds, signal, reads)
       return await reported(reads, endpoint, answered)
     } finally {
       place.leave()

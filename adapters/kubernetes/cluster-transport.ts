@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Dispatcher } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
 import type { ClusterAnswer, ClusterTransport, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
 import { ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
@@ -17,15 +17,14 @@ import {
   isDoubtful,
   judgeAnswer,
   judgeForeign,
-  leavesPrefix,
   maySendAgain,
   namingHub,
-  placeForShort,
+  ShortPlace,
   recordChanged,
   toReachFailure,
 } from './connections.ts'
 import type { ClusterReads } from './cluster-api.ts'
-import { askCluster, jsonOf, report, reported, separateReads } from './cluster-api.ts'
+import { askCluster, jsonOf, leavesPrefix, report, reported, separateReads } from './cluster-api.ts'
 import { tunnel } from './tunnel.ts'
 
 /** In bytes. A larger body is sent without an entity tag. */
@@ -346,41 +345,44 @@ export const makeUndiciClusterTransport = (
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     const { credential } = connection
     const { ownerId } = connection.link
-    const { pool, leave } = upstream.isLongLived
-      ? { pool: opened.long, leave: () => undefined }
-      : placeForShort(opened, reads.budgets.account(ownerId))
-    const asked = upstream.isLongLived ? opened.short : pool
+    const place = upstream.isLongLived ? undefined : new ShortPlace(opened, reads.budgets.account(ownerId))
+    let asked = opened.long
     const askHub: AskHub = (request) =>
       askCluster(asked, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
     return new Promise((done, reject) => {
       const settle = (outcome: Either<ReachFailure, number>): void => {
-        leave()
+        place?.leave()
         if (isLeft(outcome)) report(reads, { credential, ownerId }, outcome.left)
         done(outcome)
       }
       const fail = (error: unknown): void => {
-        leave()
+        place?.leave()
         reject(error as Error)
       }
       const handler = new RelayHandler(exchange, upstream, signal, settle, fail, judgeOf(connection, upstream, askHub))
-      try {
-        handler.send(() => pool.dispatch(dispatchOptions(opened, upstream, exchange.body), handler))
-      } catch (error) {
-        handler.break(error)
+      const start = (pool: Pool): void => {
+        asked = pool
+        try {
+          handler.send(() => pool.dispatch(dispatchOptions(opened, upstream, exchange.body), handler))
+        } catch (error) {
+          handler.break(error)
+        }
       }
+      if (place === undefined) start(opened.long)
+      else place.enter(start)
     })
   },
 
   tunnel(asker, upstream, exchange, signal) {
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
-    const { short, tunnels, connection, address } = opened
+    const { long, tunnels, connection, address } = opened
     const { credential, via } = connection
     const { ownerId } = connection.link
     const refused = refusalOf(address, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     const askHub: AskHub = (request) =>
-      askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+      askCluster(long, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
     const tunnelled = tunnel(
       { credential, ...definedFields({ via }) },
       egress,

@@ -92,42 +92,110 @@ const keepAliveMilliseconds = 30_000
 /** Longer than a short request can wait between two of its calls. */
 const retiredMilliseconds = 180_000
 
-/** Counts the short requests to one server that are under way or wait for a connection. */
+/** The short requests to one server that are under way, and those that wait. */
 class ShortRequests {
   readonly #ofAccounts = new Map<AccountKey, number>()
-  #inAll = 0
+  /** The account that is first gets the next connection. */
+  readonly #waiting = new Map<AccountKey, Set<ShortPlace>>()
+  #inShort = 0
 
-  /** Counts a request, and reports whether it must not wait for the connections that others hold. */
-  begin(account: AccountKey): boolean {
+  /** Returns the pool for a request of the account; undefined if it must wait. */
+  #poolFor({ short, long }: ClusterPools, account: AccountKey): Pool | undefined {
     const own = this.#ofAccounts.get(account) ?? 0
+    const isExtra = this.#inShort >= shortConnections
+    if (isExtra && own >= promisedConnections) return undefined
     this.#ofAccounts.set(account, own + 1)
-    this.#inAll += 1
-    return this.#inAll > shortConnections && own < promisedConnections
+    if (!isExtra) this.#inShort += 1
+    return isExtra ? long : short
   }
 
-  end(account: AccountKey): void {
+  enter(place: ShortPlace): Pool | undefined {
+    const pool = this.#poolFor(place.pools, place.account)
+    if (pool !== undefined) return pool
+    this.#waiting.set(place.account, (this.#waiting.get(place.account) ?? new Set()).add(place))
+    return undefined
+  }
+
+  /** Removes a request that waits. */
+  cancel(place: ShortPlace): void {
+    const own = this.#waiting.get(place.account)
+    own?.delete(place)
+    if (own?.size === 0) this.#waiting.delete(place.account)
+  }
+
+  end(place: ShortPlace, pool: Pool): void {
+    const { account, pools } = place
     const own = (this.#ofAccounts.get(account) ?? 0) - 1
     if (own === 0) this.#ofAccounts.delete(account)
     else this.#ofAccounts.set(account, own)
-    this.#inAll -= 1
+    if (pool === pools.short) this.#inShort -= 1
+    if (pool === pools.short) this.#startNext(this.#waiting.keys().next().value)
+    this.#startNext(account)
+  }
+
+  #startNext(account: AccountKey): void {
+    const own = this.#waiting.get(account)
+    const next = own?.values().next().value
+    const pool = next === undefined ? undefined : this.#poolFor(next.pools, account)
+    if (own === undefined || next === undefined || pool === undefined) return
+    // Behind the others that wait.
+    this.#waiting.delete(account)
+    this.#waiting.set(account, own)
+    this.cancel(next)
+    next.start(pool)
   }
 }
 
-/** A pool for one short request. */
-interface ShortPlace {
-  readonly pool: Pool
-  /** To be called once, when the request has ended. */
-  leave(): void
-}
-
 /**
- * Returns the pool for a short request of an account. A client that sends or reads slowly holds a connection for as
- * long as it likes, and one with many of them could hold all. An account that has few gets another connection then.
+ * The place of a short request among those to one server. A client that sends or reads slowly holds a connection for as
+ * long as it likes, and one with many of them could hold all. An account that has few under way gets another connection
+ * then; what is more waits for its own, or its turn.
  */
-export const placeForShort = ({ short, long, shortRequests }: ClusterPools, account: AccountKey): ShortPlace => ({
-  pool: shortRequests.begin(account) ? long : short,
-  leave: () => shortRequests.end(account),
-})
+export class ShortPlace {
+  readonly pools: ClusterPools
+  readonly account: AccountKey
+  #pool: Pool | undefined
+  #start: ((pool: Pool) => void) | undefined
+  #hasLeft = false
+
+  constructor(pools: ClusterPools, account: AccountKey) {
+    this.pools = pools
+    this.account = account
+  }
+
+  /** Calls `start` with the pool for the request, now or when it is its turn. To be called once. */
+  enter(start: (pool: Pool) => void): void {
+    this.#start = start
+    const pool = this.pools.shortRequests.enter(this)
+    if (pool !== undefined) this.start(pool)
+  }
+
+  /** Returns the pool for the request when it is its turn. Rejects with the reason of the signal for the wait. */
+  entered(signalOfWait: () => AbortSignal): Promise<Pool> {
+    return new Promise((resolve, reject) => {
+      this.enter(resolve)
+      if (this.#pool !== undefined) return
+      const signal = signalOfWait()
+      const leave = (): void => reject(signal.reason as Error)
+      if (signal.aborted) leave()
+      else signal.addEventListener('abort', leave, { once: true })
+    })
+  }
+
+  /** For `ShortRequests` only. */
+  start(pool: Pool): void {
+    this.#pool = pool
+    this.#start?.(pool)
+  }
+
+  /** To be called when the request has ended, or waits no longer. */
+  leave(): void {
+    if (this.#hasLeft) return
+    this.#hasLeft = true
+    if (this.#pool === undefined) this.pools.shortRequests.cancel(this)
+    else this.pools.shortRequests.end(this, this.#pool)
+  }
+}
 
 const cut = async (pools: ClusterPools): Promise<void> => {
   for (const tunnel of pools.tunnels) tunnel.destroy()
@@ -334,23 +402,6 @@ export type Endpoint = Pick<ClusterConnection, 'credential' | 'via'> & {
 /** Returns what precedes every path of the cluster: the server's own prefix, and the hub's path to the cluster. */
 export const prefixOf = ({ credential, via }: Endpoint): string =>
   `${new URL(credential.server).pathname.replace(/\/+$/, '')}${via?.path ?? ''}`
-
-const pathOf = (target: string): string => target.split(/[?#]/, 1)[0] ?? ''
-
-/**
- * Reports whether a path has the segments . or .., for any reader: one that takes a backslash, or an encoded slash or
- * backslash, for a separator, too. Below a prefix such a path could leave the cluster.
- */
-export const leavesPrefix = (target: string): boolean => {
-  if (!/[.%\t\n\r]/.test(target)) return false
-  const path = pathOf(target)
-  return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\]|%2f|%5c|$)/i.test(path) || /[\t\n\r]/.test(path)
-}
-
-/**
- * Reports whether a path has an encoded slash, which an API server takes for a separator. No name of an object has one.
- */
-export const splitsSegment = (target: string): boolean => /%2f/i.test(pathOf(target))
 
 /** Sends one request to the hub itself, without the identity of a caller. */
 export type AskHub = (request: ClusterRequest) => Outcome<ReachFailure, ClusterAnswer>

@@ -19,6 +19,8 @@ export interface BinderDeps extends RequestScopeDeps {
   /** False on a listener whose callers have no credential of this service: none is read. */
   readonly readsCredentials?: boolean
   readonly authorizer: Authorizer
+  /** The interval at which an open stream, tunnel or feed is checked; 30 seconds by default. */
+  readonly recheckMilliseconds?: number
   readonly csrf: CsrfTokens
   readonly idempotency: IdempotencyStore
   readonly secretBox: SecretBox

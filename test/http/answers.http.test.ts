@@ -320,13 +320,53 @@ test('a caller who loses the right is cut off; a busy store cuts no caller off',
         return asked < 4 ? right(slowTide()) : left(Gone('Not any more.'))
       }),
     ],
-    { feedTimes: { recheck: 20 } },
+    { recheckMilliseconds: 20 },
   )
   a.teardown(() => server.stop())
   const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
   await a.throwsAsync(open.ended)
   a.is(asked, 4)
   a.is(open.events.length, 3)
+})
+
+test('a caller who keeps the rate limit used up keeps no feed that is no longer allowed', async (a) => {
+  let isUsedUp = false
+  const watch = handle(watchTide, async () => (isUsedUp ? left(Gone('Not any more.')) : right(slowTide())))
+  const server = await startStubServer([watch], {
+    recheckMilliseconds: 10,
+    rateLimit: () => ({ allowed: !isUsedUp, limit: 1, remaining: 0, resetSeconds: 60 }),
+  })
+  a.teardown(() => server.stop())
+  const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
+  await until('the events', () => open.events.length === 3 || undefined)
+  isUsedUp = true
+  await a.throwsAsync(open.ended)
+})
+
+test('feeds whose clients left before they began do not count as open', async (a) => {
+  let [asked, left] = [0, 0]
+  const answer = Promise.withResolvers<void>()
+  const watch = handle(watchTide, async (call) => {
+    asked += 1
+    call.signal.addEventListener('abort', () => (left += 1))
+    await answer.promise
+    return right(slowTide())
+  })
+  const server = await startStubServer([watch])
+  a.teardown(() => server.stop())
+  const head = 'GET /api/v1/tide HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n'
+  const clients = Array.from({ length: 100 }, () => {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    socket.write(head)
+    return socket
+  })
+  await until('the requests', () => asked === 100 || undefined)
+  for (const socket of clients) socket.resetAndDestroy()
+  await until('the clients to leave', () => left === 100 || undefined)
+  answer.resolve()
+  const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
+  a.is(open.status, 200)
+  open.cut()
 })
 
 test('a silent feed sends comments', async (a) => {

@@ -236,7 +236,7 @@ test('a stream is cut when its caller loses the right, and is checked no longer'
   t.deepEqual(await answering(right(1), right(1), left(refusal(401, 'NotAuthenticated', 'gone'))), { asked: 3, cut: 1 })
 })
 
-test('a rate limit and a store that is away cut nothing', async (t) => {
+test('a refusal that is not about the caller, and a store that is away, cut nothing', async (t) => {
   t.deepEqual(
     await answering(
       left(refusal(429, 'RateLimited', 'slow')),

@@ -4,11 +4,16 @@ import { request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
+import { left } from 'fp-ts/lib/Either.js'
+import { isForEveryone } from '../../adapters/outbound/account-turns.ts'
 import { forwardedQuery } from '../../composition/http/streams/stream-route.ts'
+import { AccessDenied } from '../../core/authz/ports.ts'
+import { Unavailable } from '../../core/kernel/failure.ts'
+import { until } from '../support/until.ts'
 import { rawRequest } from './raw-request.ts'
 import { stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
-import { startStubServer } from './stub-server.ts'
+import { grants, startStubServer } from './stub-server.ts'
 
 let server: StubServer
 test.before(async () => {
@@ -184,6 +189,63 @@ test('a stop lets requests in flight end and cuts endless streams', async (t) =>
   await server.stop({ requests: 5000, streams: 50 })
   await closed
   await t.throwsAsync(endless.text())
+})
+
+test('a caller who keeps the rate limit used up keeps no stream or tunnel that is no longer allowed', async (t) => {
+  const state = { isUsedUp: false }
+  const authorize: typeof grants = async (...asked) => {
+    if (state.isUsedUp && !isForEveryone()) throw new Unavailable('The statements of this account wait.')
+    return state.isUsedUp ? left(AccessDenied('Not any more.')) : grants(...asked)
+  }
+  const limited = await startStubServer(stubRoutes, {
+    recheckMilliseconds: 10,
+    rateLimit: () => ({ allowed: !state.isUsedUp, limit: 1, remaining: 0, resetSeconds: 60 }),
+    authorizer: { authorize },
+  })
+  t.teardown(() => limited.stop())
+  const endless = await fetch(`${limited.baseUrl}${proxy}/endless`, { headers: auth })
+  const tunnel = connect(limited.port, '127.0.0.1')
+  tunnel.on('error', () => undefined)
+  const closed = new Promise((resolve) => tunnel.once('close', resolve))
+  tunnel.write(upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n'))
+  await once(tunnel, 'data')
+  tunnel.resume()
+  await wait(30)
+  t.false(tunnel.destroyed)
+  state.isUsedUp = true
+  await closed
+  await t.throwsAsync(endless.text())
+})
+
+test('a tunnel whose client leaves while its caller is checked is not checked again', async (t) => {
+  const asked = { gone: 0, stays: 0 }
+  const first = Promise.withResolvers<void>()
+  const slow = await startStubServer(stubRoutes, {
+    recheckMilliseconds: 5,
+    authorizer: {
+      authorize: async (...given: Parameters<typeof grants>) => {
+        const isGone = JSON.stringify(given[1]).includes('gone')
+        asked[isGone ? 'gone' : 'stays'] += 1
+        if (isGone) await first.promise
+        return grants(...given)
+      },
+    },
+  })
+  t.teardown(() => slow.stop({ requests: 100, streams: 100 }))
+  const open = (cluster: string) => {
+    const socket = connect(slow.port, '127.0.0.1').on('error', () => undefined)
+    socket.write(upgradeHead(`/api/v1/c/acme/${cluster}/proxy/exec`, 'Authorization: Bearer good\r\n'))
+    return socket.resume()
+  }
+  const gone = open('gone')
+  await until('the check', () => asked.gone === 1 || undefined)
+  gone.resetAndDestroy()
+  open('stays')
+  await until('checks of a tunnel', () => asked.stays > 4 || undefined)
+  first.resolve()
+  const before = asked.stays
+  await until('checks of a tunnel', () => asked.stays > before + 10 || undefined)
+  t.is(asked.gone, 1)
 })
 
 test('platform parameters leave the query, all else stays byte for byte and in order', (t) => {

@@ -80,7 +80,7 @@ const spendCode: ApiServerDeps['authenticator']['spendCode'] = async (proven) =>
 const userOfSession: ApiServerDeps['authenticator']['userOfSession'] = async (key) =>
   key.reveal() === 'session-key' ? principal.userId : undefined
 
-const grants = async (
+export const grants = async (
   _principal: Principal,
   object: ObjectLocator,
   relation: string,

@@ -7,7 +7,7 @@ import { readIndex } from '../../adapters/helm/records/record-objects.ts'
 import type { ConnectionProblem } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
-import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
+import { makeConnectionPools, ShortPlace } from '../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeJsonReader } from '../../adapters/outbound/json-reader.ts'
@@ -186,6 +186,43 @@ test('an account that holds all connections to a cluster holds up no other accou
   await Promise.all(held)
   t.is(problems.length, before, 'a client that leaves is no fault of the cluster')
   t.is((await relayOf(1, '/version', never).outcome)._tag, 'Right')
+})
+
+test('beside one who holds all connections, many requests of another account take turns', async (t) => {
+  const { fake, api, budgets, connection } = await hostile()
+  const transport = makeUndiciClusterTransport(pools, egress, { budgets, json, report: () => undefined })
+  fake.on('/held', () => undefined)
+  const gone = new AbortController()
+  const relay = (account: number, target: string, signal: AbortSignal) =>
+    budgets.request(
+      () => account,
+      () => transport.relay(connection, getting(target), recordedExchange('GET', target), signal),
+    )
+  const read = (account: number, signal: AbortSignal) =>
+    budgets.request(
+      () => account,
+      () => api.request(connection, { method: 'GET', target: '/version' }, signal),
+    )
+  const held = Array.from({ length: 100 }, () => relay(1, '/held', gone.signal))
+  await until('the connections are taken', () => fake.openRequests() >= 64 || undefined)
+  const others = await Promise.all(
+    Array.from<unknown, Promise<Either<Failure, unknown>>>({ length: 50 }, (_, each) =>
+      each % 2 === 0 ? relay(2, '/version', never) : read(2, never),
+    ),
+  )
+  t.deepEqual(others.map(failureOf), Array(50).fill('no failure'))
+  const waits = [relay(1, '/version', gone.signal), read(1, gone.signal)]
+  t.is(fake.openRequests(), 64)
+  gone.abort()
+  await Promise.all([...held, ...waits])
+  // All places are free again: as many requests as there are connections do not wait for each other.
+  const opened = pools.of(connection) ?? t.fail()
+  const places = Array.from({ length: 65 }, () => new ShortPlace(opened, 3))
+  let entered = 0
+  for (const place of places) place.enter(() => (entered += 1))
+  t.is(entered, 64)
+  for (const place of places) place.leave()
+  t.is(entered, 65)
 })
 
 test('a read survives a connection that the cluster closes, and no change is sent twice', async (t) => {

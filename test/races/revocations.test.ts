@@ -328,3 +328,43 @@ for (const [what, takeAway] of takenAway) {
       if (isDone(answer)) t.false(/view teams|view_teams|view clusters/.test(answer.text), answer.text)
   })
 }
+
+interface RobotOf extends Organization {
+  readonly robot: string
+}
+const robotEndings: readonly (readonly [string, (robot: RobotOf) => Promise<ServiceAnswer>])[] = [
+  [
+    'a robot account that is disabled',
+    ({ robot }) => revocationWorld.instances[1].send('PATCH', robot, revocationAs(revocationAda, { active: false })),
+  ],
+  [
+    'a robot account that leaves its teams',
+    ({ robot }) => revocationWorld.instances[0].send('PATCH', robot, revocationAs(revocationAda, { team_ids: [] })),
+  ],
+  [
+    'a robot account that is deleted',
+    ({ robot }) => revocationWorld.instances[0].send('DELETE', robot, revocationAs(revocationAda)),
+  ],
+  [
+    'a limit on the life of tokens that a robot account exceeds',
+    ({ org }) =>
+      revocationWorld.instances[1].send(
+        'PATCH',
+        `/api/v1/orgs/${org}/policies`,
+        revocationAs(revocationAda, { max_token_life_days: 1 }),
+      ),
+  ],
+]
+for (const [what, end] of robotEndings) {
+  test(what, async (t) => {
+    const organization = await makeOrganization()
+    const { org, team } = organization
+    const send = revocationWorld.instances[0].send
+    const robot = `/api/v1/orgs/${org}/robots/ci`
+    const body = { name: 'ci', team_ids: [team] }
+    await must(201, send('POST', `/api/v1/orgs/${org}/robots`, revocationAs(revocationAda, body)))
+    const made = await must(201, send('POST', `${robot}/tokens`, revocationAs(revocationAda, { name: 'ci' })))
+    const uses = organization.uses.map(([path]) => [path, { token: String(made.json.sha1) }] as const)
+    await endsAtOnce(t, uses, () => end({ ...organization, robot }))
+  })
+}

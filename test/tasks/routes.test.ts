@@ -456,7 +456,7 @@ test('an open feed of an own task is cut once its reader has left the organizati
       publisher: {} as EventPublisher,
       clock: { now: () => new Date() },
     }) ?? []
-  const server = await startStubServer(routes, { feedTimes: { recheck: 20 } })
+  const server = await startStubServer(routes, { recheckMilliseconds: 20 })
   t.teardown(() => server.stop())
   const feed = await openFeed(server.baseUrl, `/api/v1/tasks/${ref}/events`, 'good')
   await until('it was asked again', () => (asked.length >= 6 ? true : undefined))

@@ -67,12 +67,17 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     return isLeft(proven) ? proven : grantFor(deps, route, req, context)
   }
 
-  return async (req: IncomingMessage, context: RequestContext): Promise<Either<Refusal, CheckedRequest>> => {
+  return async (
+    req: IncomingMessage,
+    context: RequestContext,
+    isAgain = false,
+  ): Promise<Either<Refusal, CheckedRequest>> => {
+    const rateLimit = isAgain ? undefined : deps.rateLimit
     const crossSite = route.ok.kind === 'cookies' ? crossSiteSignInRefusal(req, context, deps) : undefined
-    if (crossSite !== undefined) return left(spendRefused(deps.rateLimit, context, crossSite))
+    if (crossSite !== undefined) return left(spendRefused(rateLimit, context, crossSite))
     const proven = await authenticate(req, context, authenticated)
-    if (isLeft(proven)) return left(spendRefused(deps.rateLimit, context, proven.left))
-    const rate = spendRate(deps.rateLimit, context)
+    if (isLeft(proven)) return left(spendRefused(rateLimit, context, proven.left))
+    const rate = spendRate(rateLimit, context)
     if (rate.refused !== undefined) return left(rate.refused)
     const admitted = admit(route, admission, context)
     if (isLeft(admitted)) return admitted

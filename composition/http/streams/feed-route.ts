@@ -27,8 +27,6 @@ import { whileAdmitted } from './stream-route.ts'
 export interface FeedTimes {
   /** The interval at which data is sent, so that intermediaries see that the connection is alive. */
   readonly heartbeat?: number
-  /** The interval at which the caller's permission to see the feed is checked. */
-  readonly recheck?: number
 }
 const heartbeatMs = 15_000
 /** The delay in milliseconds after which a client should reconnect when its connection is cut. */
@@ -141,8 +139,9 @@ export const bindFeedRoute = (
     req: IncomingMessage,
     context: RequestContext,
     signal: AbortSignal,
+    isAgain = false,
   ): Promise<Either<Refusal, Feed<unknown>>> => {
-    const checked = await checkRequest(req, context)
+    const checked = await checkRequest(req, context, isAgain)
     if (isLeft(checked)) return checked
     const input = { ...checked.right.input, call: callOf(context, signal) as AnyRouteInput['call'] }
     const outcome = await handler(input)
@@ -193,9 +192,9 @@ export const bindFeedRoute = (
     res.once(
       'close',
       whileAdmitted(
-        () => open(req, context, signal),
+        () => open(req, context, signal, true),
         () => res.destroy(),
-        times.recheck,
+        deps.recheckMilliseconds,
       ),
     )
     try {
@@ -224,7 +223,8 @@ export const bindFeedRoute = (
         recordRefusal(deps, callOf(context, signal), route.access, refused)
         return writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
       }
-      await answer(req, res, context, opened.right, start.right, signal)
+      // Its client may have left: `close` is not emitted again.
+      if (!res.destroyed) await answer(req, res, context, opened.right, start.right, signal)
     } catch (error) {
       answerError(deps, req, res, context, error, 'platform')
     }

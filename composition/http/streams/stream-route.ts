@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { forEveryone } from '../../../adapters/outbound/account-turns.ts'
 import { PassedMemory } from '../../../adapters/outbound/passed-memory.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
 import type { Exchange, HeaderBag } from '../../../core/kernel/exchange.ts'
@@ -34,11 +35,12 @@ import { callOf, contextOf, noteRoute, pathValuesOf } from '../request/request-c
  * is revoked.
  */
 const recheckMs = 30_000
-/** Refusals that mean that the caller is no longer allowed. A rate limit or a busy store does not mean that. */
+/** Refusals that mean that the caller is no longer allowed. A busy store does not mean that. */
 const final: readonly number[] = [401, 403, 404]
 
 /**
- * Checks repeatedly, while the stream is open, whether it is still allowed. Returns a function that ends the checks.
+ * Checks repeatedly, while the stream is open, whether it is still allowed. Returns a function that ends the checks. A
+ * check does not wait behind other requests of the caller: by those, a caller could keep a stream that is not allowed.
  */
 export const whileAdmitted = (
   admit: () => Promise<Either<Refusal, unknown>>,
@@ -46,7 +48,7 @@ export const whileAdmitted = (
   everyMs = recheckMs,
 ): (() => void) => {
   const ask = async (): Promise<void> => {
-    const again = await admit()
+    const again = await forEveryone(admit)
     if (isLeft(again) && final.includes(again.left.status)) cut()
   }
   // A check that cannot be made now (the store is unavailable) is repeated at the next interval.
@@ -93,7 +95,7 @@ export const receivedBy = (
 
 /**
  * Returns the function that authenticates and authorizes a streamed request or an upgrade before any byte of it is
- * read.
+ * read. With `isAgain` it is the check of an open stream, which takes nothing from the caller's rate.
  */
 export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
   const { authenticate, spendCode } = makeAuthenticate(deps)
@@ -103,7 +105,9 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
     params: Readonly<Record<string, string>>,
     signal: AbortSignal,
     level: 'read' | 'write',
+    isAgain = false,
   ): Promise<Either<Refusal, Admission>> => {
+    const rateLimit = isAgain ? undefined : deps.rateLimit
     const scope = { category: route.scopeCategory, level }
     const proven = await authenticate(req, context, {
       access: route.access,
@@ -112,11 +116,11 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
       servesClusterTokens: route.servesClusterTokens === true,
     })
     if (isLeft(proven)) {
-      const refused = spendRefused(deps.rateLimit, context, proven.left)
+      const refused = spendRefused(rateLimit, context, proven.left)
       recordRefusal(deps, callOf(context, signal), route.access, refused)
       return left(refused)
     }
-    const rate = spendRate(deps.rateLimit, context)
+    const rate = spendRate(rateLimit, context)
     if (rate.refused !== undefined) return left(rate.refused)
     if (proven.right === undefined) throw new Error('a stream route must not be public')
     const decided = await authorize(deps.authorizer, proven.right, route.access, {
@@ -307,10 +311,15 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, noteE
         if (res.closed) close()
         else res.on('close', close)
       })
-      const ask = () => admit(req, context, params, gone.signal, scopeLevelOf(context.method))
-      const admitted = await ask()
+      const ask = (isAgain: boolean) => admit(req, context, params, gone.signal, scopeLevelOf(context.method), isAgain)
+      const admitted = await ask(false)
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
-      if (!res.closed) stopChecks = whileAdmitted(ask, () => res.destroy())
+      if (!res.closed)
+        stopChecks = whileAdmitted(
+          () => ask(true),
+          () => res.destroy(),
+          deps.recheckMilliseconds,
+        )
       const exchange = new NodeExchange(deps, req, res, context, noteEndless)
       const outcome = await bound.handler({ params, exchange, ...admitted.right }).finally(() => exchange.leaveBody())
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)

@@ -155,13 +155,19 @@ export const makeUpgradeListener = (
       const params = match(context.path)
       if (params === undefined || bound.upgrade === undefined) continue
       noteRoute(context, bound.route, streamOperationId(bound.route, req.method ?? ''))
-      const ask = () => admit(req, context, params, signal, 'write')
-      const admitted = await ask()
+      const ask = (isAgain: boolean) => admit(req, context, params, signal, 'write', isAgain)
+      const admitted = await ask(false)
       if (isLeft(admitted)) return admitted.left
+      // Its client has left, and `close` is not emitted again.
+      if (socket.destroyed) return undefined
       const exchange = upgradeExchangeOf(deps, req, socket, head, context)
       socket.once(
         'close',
-        whileAdmitted(ask, () => socket.destroy()),
+        whileAdmitted(
+          () => ask(true),
+          () => socket.destroy(),
+          deps.recheckMilliseconds,
+        ),
       )
       const outcome = await bound.upgrade({ params, exchange, ...admitted.right })
       return isLeft(outcome) ? refusalOf(outcome.left) : undefined

@@ -1,12 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import {
-  judgeAnswer,
-  leavesPrefix,
-  makeConnectionPools,
-  splitsSegment,
-} from '../../../adapters/kubernetes/connections.ts'
+import { judgeAnswer, makeConnectionPools } from '../../../adapters/kubernetes/connections.ts'
+import { leavesPrefix, splitsSegment } from '../../../adapters/kubernetes/cluster-api.ts'
 import { lruCaches } from '../../../adapters/system/lru-caches.ts'
 import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { makeClusterConnections, steadyConnections, gatewayPath } from '../../../core/clusters/connections.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { leavesPrefix } from '../../../adapters/kubernetes/connections.ts'
+import { leavesPrefix } from '../../../adapters/kubernetes/cluster-api.ts'
 import { checkProxyQuery, isForeignPath, parseProxyPath } from '../../../core/clusters/proxy/path.ts'
 
 const upstream = (path: string): string => {
