@@ -46,8 +46,9 @@ export const leavesPrefix = (target: string): boolean => {
 
 /**
  * Reports whether a path has an encoded slash, which an API server takes for a separator. No name of an object has one.
+ * @internal
  */
-const splitsSegment = (target: string): boolean => /%2f/i.test(pathOf(target))
+export const splitsSegment = (target: string): boolean => /%2f/i.test(pathOf(target))
 
 /** Default limit for the bytes of an answer that this service reads itself. */
 const usualLimitBytes = 8 * 1024 * 1024
