@@ -152,7 +152,6 @@ test('a run of everything leaves out only what the slow run has', (t) => {
     'test/deployment/proxies.test.ts',
     'test/deployment/systemd.test.ts',
     'test/faults/killed-worker.test.ts',
-    'test/faults/shifted-clock.test.ts',
     'test/fresh-clone/fresh-clone.test.ts',
     'test/metering/running-hours.test.ts',
     'test/openapi/generated-clients.test.ts',

@@ -14,7 +14,6 @@ const onlySlow = [
   'test/composition/installed-part.',
   'test/deployment/',
   'test/faults/killed-worker',
-  'test/faults/shifted-clock',
   'test/fresh-clone/',
   'test/metering/running',
   'test/openapi/generated-clients',
