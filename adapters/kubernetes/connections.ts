@@ -9,6 +9,7 @@ import { gatewayGroup, gatewayRoot } from '../../core/clusters/types.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import type { AccountKey } from '../../core/kernel/turns.ts'
+import { AccountQueue } from '../../core/kernel/turns.ts'
 import { definedFields, textAt } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
@@ -95,54 +96,42 @@ const retiredMilliseconds = 180_000
 /** The short requests to one server that are under way, and those that wait. */
 class ShortRequests {
   readonly #ofAccounts = new Map<AccountKey, number>()
-  /** The account that is first gets the next connection. */
-  readonly #waiting = new Map<AccountKey, Set<ShortPlace>>()
+  readonly #waiting = new AccountQueue<ShortPlace>()
   #inShort = 0
 
-  /** Returns the pool for a request of the account; undefined if it must wait. */
-  #poolFor({ short, long }: ClusterPools, account: AccountKey): Pool | undefined {
-    const own = this.#ofAccounts.get(account) ?? 0
-    const isExtra = this.#inShort >= shortConnections
-    if (isExtra && own >= promisedConnections) return undefined
-    this.#ofAccounts.set(account, own + 1)
-    if (!isExtra) this.#inShort += 1
-    return isExtra ? long : short
+  readonly #isFull = (account: AccountKey): boolean =>
+    this.#inShort >= shortConnections && (this.#ofAccounts.get(account) ?? 0) >= promisedConnections
+
+  /** Counts a request of an account that is not full, and returns its pool. */
+  #begin({ pools: { short, long }, account }: ShortPlace): Pool {
+    this.#ofAccounts.set(account, (this.#ofAccounts.get(account) ?? 0) + 1)
+    if (this.#inShort >= shortConnections) return long
+    this.#inShort += 1
+    return short
   }
 
+  /** Returns the pool for a request; undefined if it must wait. */
   enter(place: ShortPlace): Pool | undefined {
-    const pool = this.#poolFor(place.pools, place.account)
-    if (pool !== undefined) return pool
-    this.#waiting.set(place.account, (this.#waiting.get(place.account) ?? new Set()).add(place))
+    if (!this.#isFull(place.account)) return this.#begin(place)
+    this.#waiting.add(place.account, place)
     return undefined
   }
 
   /** Removes a request that waits. */
   cancel(place: ShortPlace): void {
-    const own = this.#waiting.get(place.account)
-    own?.delete(place)
-    if (own?.size === 0) this.#waiting.delete(place.account)
+    this.#waiting.remove(place.account, place)
   }
 
-  end(place: ShortPlace, pool: Pool): void {
-    const { account, pools } = place
+  end({ account, pools }: ShortPlace, pool: Pool): void {
     const own = (this.#ofAccounts.get(account) ?? 0) - 1
     if (own === 0) this.#ofAccounts.delete(account)
     else this.#ofAccounts.set(account, own)
     if (pool === pools.short) this.#inShort -= 1
-    if (pool === pools.short) this.#startNext(this.#waiting.keys().next().value)
-    this.#startNext(account)
-  }
-
-  #startNext(account: AccountKey): void {
-    const own = this.#waiting.get(account)
-    const next = own?.values().next().value
-    const pool = next === undefined ? undefined : this.#poolFor(next.pools, account)
-    if (own === undefined || next === undefined || pool === undefined) return
-    // Behind the others that wait.
-    this.#waiting.delete(account)
-    this.#waiting.set(account, own)
-    this.cancel(next)
-    next.start(pool)
+    for (;;) {
+      const next = this.#waiting.removeNext(this.#isFull)
+      if (next === undefined) return
+      next.item.start(this.#begin(next.item))
+    }
   }
 }
 

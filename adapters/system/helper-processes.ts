@@ -175,33 +175,28 @@ export const makeHelperProcesses = (log: Pick<Log, 'debug' | 'warn'>): HelperPro
   }
 }
 
-const noLoad: PoolLoad = { running: 0, waiting: 0, waits: 0, waitSeconds: 0, refusals: 0 }
+export const noLoad: PoolLoad = { running: 0, waiting: 0, waits: 0, waitSeconds: 0, refusals: 0 }
 
-/** Returns the sum of loads of a pool. */
-export const sumOfLoads = (loads: readonly (PoolLoad | undefined)[]): PoolLoad =>
-  loads.reduce<PoolLoad>(
-    (sum, load = noLoad) => ({
-      running: sum.running + load.running,
-      waiting: sum.waiting + load.waiting,
-      waits: sum.waits + load.waits,
-      waitSeconds: sum.waitSeconds + load.waitSeconds,
-      refusals: sum.refusals + load.refusals,
-    }),
-    noLoad,
-  )
+const sumOfLoads = (one: PoolLoad = noLoad, other: PoolLoad = noLoad): PoolLoad => ({
+  running: one.running + other.running,
+  waiting: one.waiting + other.waiting,
+  waits: one.waits + other.waits,
+  waitSeconds: one.waitSeconds + other.waitSeconds,
+  refusals: one.refusals + other.refusals,
+})
+
+/** Returns the sum of what was counted and timed at two places. */
+export const sumOfTimes = (one: HelperCounts['statements'], other: HelperCounts['statements']): typeof one => ({
+  count: one.count + other.count,
+  seconds: one.seconds + other.seconds,
+})
 
 /** Returns the sum of the counts of two processes. */
 export const sumOfCounts = (one: HelperCounts, other: HelperCounts): HelperCounts => ({
-  statements: {
-    count: one.statements.count + other.statements.count,
-    seconds: one.statements.seconds + other.statements.seconds,
-  },
+  statements: sumOfTimes(one.statements, other.statements),
   spansLost: one.spansLost + other.spansLost,
   pools: Object.fromEntries(
-    Object.keys({ ...one.pools, ...other.pools }).map((pool) => [
-      pool,
-      sumOfLoads([one.pools[pool], other.pools[pool]]),
-    ]),
+    Object.keys({ ...one.pools, ...other.pools }).map((pool) => [pool, sumOfLoads(one.pools[pool], other.pools[pool])]),
   ),
 })
 

@@ -255,3 +255,48 @@ export class FairTurns<Call extends TurnCall> implements TurnRule<Call> {
 }
 
 const ownOrder = ({ call, arrivedAt }: Place<TurnCall>): number => arrivedAt + call.length
+
+/**
+ * What waits, by account. Accounts are served in turn, and each in the order of its items, as `FairTurns` does with
+ * calls of equal length. It is for places that are asked for with each statement or request: adding and removing cost
+ * the same however many wait.
+ */
+export class AccountQueue<Item> {
+  /** The account that is first is served next. */
+  readonly #accounts = new Map<AccountKey, Set<Item>>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  add(account: AccountKey, item: Item): void {
+    this.#accounts.set(account, (this.#accounts.get(account) ?? new Set<Item>()).add(item))
+    this.#size += 1
+  }
+
+  /** Removes an item. One that does not wait any more is ignored. */
+  remove(account: AccountKey, item: Item): void {
+    const own = this.#accounts.get(account)
+    if (own?.delete(item) !== true) return
+    this.#size -= 1
+    if (own.size === 0) this.#accounts.delete(account)
+  }
+
+  /** Removes and returns the next item. Accounts that are full are passed over, and keep their place. */
+  removeNext(
+    isFull: (account: AccountKey) => boolean,
+  ): { readonly account: AccountKey; readonly item: Item } | undefined {
+    for (const [account, own] of this.#accounts) {
+      if (isFull(account)) continue
+      // Behind the others that wait.
+      this.#accounts.delete(account)
+      this.#accounts.set(account, own)
+      for (const item of own) {
+        this.remove(account, item)
+        return { account, item }
+      }
+    }
+    return undefined
+  }
+}

@@ -1,5 +1,6 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import type { AccountKey } from '../../../core/kernel/turns.ts'
+import { AccountQueue } from '../../../core/kernel/turns.ts'
 import { isForEveryone, startWait } from '../../outbound/account-turns.ts'
 
 /** The numbers of taken and free places, and of waiting callers. */
@@ -66,8 +67,7 @@ export const makeWaitQueue = (
 ): WaitQueue => {
   let free = places
   const held = makeHeld(perAccount < places ? perAccount : undefined)
-  const waiters = makeWaiters()
-  let nextTicket = 0
+  const waiters = new AccountQueue<Waiter>()
   let [waits, waitSeconds] = [0, 0]
   const tryTakeFor = (account: AccountKey): boolean => {
     if (free === 0 || held.isFull(account)) return false
@@ -82,8 +82,8 @@ export const makeWaitQueue = (
       if (next === undefined) return
       free--
       held.add(next.account)
-      clearTimeout(next.waiter.timer)
-      next.waiter.done(undefined)
+      clearTimeout(next.item.timer)
+      next.item.done(undefined)
     }
   }
   return {
@@ -91,7 +91,6 @@ export const makeWaitQueue = (
     take: (done) => {
       const account = isForEveryone() ? undefined : accountOf()
       if (tryTakeFor(account)) return done(undefined, account)
-      const ticket = nextTicket++
       const start = (milliseconds: number): NodeJS.Timeout => {
         const due = performance.now() + milliseconds
         return setTimeout(() => end(performance.now() - due), milliseconds)
@@ -107,17 +106,17 @@ export const makeWaitQueue = (
       const waiter: Waiter = { done: granted, timer: start(waitMilliseconds) }
       const end = (late: number): void => {
         if (late > stillMilliseconds) return void (waiter.timer = start(Math.min(late, waitMilliseconds)))
-        waiters.remove(account, ticket)
+        waiters.remove(account, waiter)
         granted(new Unavailable(message))
       }
-      waiters.add(account, ticket, waiter)
+      waiters.add(account, waiter)
     },
     release: (account) => {
       free++
       held.remove(account)
       grant()
     },
-    load: () => ({ used: places - free, free, waiting: waiters.count(), waits, waitSeconds }),
+    load: () => ({ used: places - free, free, waiting: waiters.size, waits, waitSeconds }),
   }
 }
 
@@ -137,42 +136,6 @@ const makeHeld = (limit: number | undefined) => {
       if (left > 0) places.set(account, left)
       else places.delete(account)
     },
-  }
-}
-
-/** Maps keep the order, and remove a cancelled waiter without a search. */
-const makeWaiters = () => {
-  /** The account that is first gets the next place. */
-  const accounts = new Map<AccountKey, Map<number, Waiter>>()
-  let waiting = 0
-  const remove = (account: AccountKey, ticket: number): void => {
-    const own = accounts.get(account)
-    if (own?.delete(ticket) !== true) return
-    waiting--
-    if (own.size === 0) accounts.delete(account)
-  }
-  return {
-    add: (account: AccountKey, ticket: number, waiter: Waiter): void => {
-      const own = accounts.get(account) ?? new Map<number, Waiter>()
-      accounts.set(account, own.set(ticket, waiter))
-      waiting++
-    },
-    remove,
-    /** Removes and returns the next waiter of an account that may have a place. */
-    removeNext: (isFull: (account: AccountKey) => boolean) => {
-      for (const [account, own] of accounts) {
-        if (isFull(account)) continue
-        // Behind the others that wait.
-        accounts.delete(account)
-        accounts.set(account, own)
-        for (const [ticket, waiter] of own) {
-          remove(account, ticket)
-          return { account, waiter }
-        }
-      }
-      return undefined
-    },
-    count: () => waiting,
   }
 }
 

@@ -6,7 +6,7 @@ import { makeSqlUnitOfWork, unaudited } from '../../../adapters/sql/engine/unit-
 import { makeSqlUsageClusterStore } from '../../../adapters/sql/usage/cluster-store.ts'
 import { makeSqlUsageUpkeepStore } from '../../../adapters/sql/usage/interval-store.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
-import { noCounts } from '../../../adapters/system/helper-processes.ts'
+import { noCounts, sumOfTimes } from '../../../adapters/system/helper-processes.ts'
 import type { HelperCounts } from '../../../adapters/system/helper-processes.ts'
 import type { OtlpTracing } from '../../../adapters/tracing/otlp-tracing.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
@@ -100,10 +100,7 @@ const openPlace = async (place: ClosingPlace, target: OtlpTarget | undefined) =>
     counts: (): HelperCounts => {
       const [onThreads, own, load] = [threads.counts(), counts.statements(), db.load()]
       return {
-        statements: {
-          count: own.count + onThreads.statements.count,
-          seconds: own.seconds + onThreads.statements.seconds,
-        },
+        statements: sumOfTimes(own, onThreads.statements),
         spansLost: tracing.lost(),
         pools: {
           'closing-threads': onThreads.load,

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
+import { sumOfTimes } from '../../../adapters/system/helper-processes.ts'
 import { threadEnvironment } from '../../../adapters/system/processes.ts'
 import type { Gathered, MonthWork } from '../../../core/usage/months/month-work.ts'
 import type { OpenSpan, PoolLoad, Tracing } from '../../../core/platform/ports.ts'
@@ -53,11 +54,6 @@ export interface ClosingThreadsOptions {
 const nothing: StatementCounts = { count: 0, seconds: 0 }
 const poolName = 'closing-threads'
 
-const plus = (sum: StatementCounts, more: StatementCounts): StatementCounts => ({
-  count: sum.count + more.count,
-  seconds: sum.seconds + more.seconds,
-})
-
 /**
  * Does the work of closing months on threads, each with its own connections to the database, so that requests do not
  * wait for it. Threads start when they are first needed and end when nothing is closed. A task that is stopped ends by
@@ -85,9 +81,9 @@ export const makeClosingThreads = (
   const end = (since: number, done: ThreadEnd<unknown>, span: OpenSpan): void => {
     const until = Math.max(since, done.startedAt)
     if (endedWaits.hasSubscribers) endedWaits.publish({ pool: poolName, since, until } satisfies EndedWait)
-    places = plus(places, { count: 1, seconds: (until - since) / 1000 })
-    statements = plus(statements, done.statements)
-    waits = plus(waits, done.waits)
+    places = sumOfTimes(places, { count: 1, seconds: (until - since) / 1000 })
+    statements = sumOfTimes(statements, done.statements)
+    waits = sumOfTimes(waits, done.waits)
     span.set({
       'moorage.statements': done.statements.count,
       'moorage.statement_seconds': done.statements.seconds,

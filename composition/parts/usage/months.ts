@@ -11,7 +11,7 @@ import {
 import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
 import { packText } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
-import { sumOfLoads } from '../../../adapters/system/helper-processes.ts'
+import { noLoad } from '../../../adapters/system/helper-processes.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { makePlatformLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
@@ -69,8 +69,7 @@ const closingBindings = (boot: Boot): readonly Binding[] => {
         {},
         () => {
           const { helpers, pools, tracing, log, instanceId } = boot
-          for (const pool of closingPools)
-            pools.watch(pool, () => sumOfLoads([helpers.uses().closing.counts.pools[pool]]))
+          for (const pool of closingPools) pools.watch(pool, () => helpers.uses().closing.counts.pools[pool] ?? noLoad)
           return makeClosingProcess(
             { databaseUrl, database: databaseOptionsOf(settings), dataDir: settings.dataDir },
             { helpers, tracing, log, traces: otlpTargetOf(settings, instanceId) },
