@@ -14,6 +14,7 @@ import type { ArchiveLimits } from './archives.ts'
 import type { TextJob } from './text-jobs.ts'
 import { doTextJob, lineDiff, TextRefused, unpackValues, wholeDiff } from './text-jobs.ts'
 import type { PackedSchemas, SchemaTree } from './values-schema.ts'
+import { programUrl } from '../system/processes.ts'
 
 export type ChartJob =
   /**
@@ -80,8 +81,7 @@ export interface ChartThreadsOptions {
   readonly heapMegabytes?: number
 }
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const program = new URL(`./chart-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const program = programUrl('./chart-thread', import.meta.url)
 
 /** Returns the buffers to transfer rather than copy: this thread does not read them again. */
 const movedBy = (job: ChartJob): ArrayBuffer[] =>

@@ -8,12 +8,11 @@ import { getOrMake } from '../../core/kernel/cache.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makeAccountTurns } from '../outbound/account-turns.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
-import { threadEnvironment } from '../system/processes.ts'
+import { programUrl, threadEnvironment } from '../system/processes.ts'
 import type { SigningTask } from './signing-thread.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const program = new URL(`./signing-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const program = programUrl('./signing-thread', import.meta.url)
 
 /** The oldest key that verifiers still take. */
 const leastRsaBits = 2048

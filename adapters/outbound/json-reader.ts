@@ -5,6 +5,7 @@ import type { AccountKey } from '../../core/kernel/turns.ts'
 import { makeBoundedThreads, WorkStopped } from './bounded-threads.ts'
 import type { JsonPiece } from './json-pieces.ts'
 import { joinPieces, JsonUnreadable } from './json-pieces.ts'
+import { programUrl } from '../system/processes.ts'
 
 export interface JsonJob {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -34,8 +35,7 @@ const isShort = (bytes: Uint8Array): boolean => {
   return true
 }
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const program = new URL(`./json-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const program = programUrl('./json-thread', import.meta.url)
 
 /** Each piece of a value is parsed in a turn of its own. */
 const turnByTurn: TimeSlices = {

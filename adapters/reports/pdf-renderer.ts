@@ -10,7 +10,7 @@ import type {
   ReportTable,
 } from '../../core/usage/reports/ports.ts'
 import { startWait } from '../outbound/account-turns.ts'
-import { threadEnvironment } from '../system/processes.ts'
+import { programUrl, threadEnvironment } from '../system/processes.ts'
 
 /** A report without the rows of its tables, as it is sent to the thread. */
 export interface ReportOutline extends Omit<ReportContent, 'sections'> {
@@ -62,8 +62,7 @@ const readLogo = async (bytes: Uint8Array): Promise<Uint8Array | undefined> => {
   }
 }
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const program = new URL(`./report-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const program = programUrl('./report-thread', import.meta.url)
 
 export interface PdfRenderer extends ReportRenderer {
   /** The report that is written, those that wait, and how long reports waited. */

@@ -9,7 +9,7 @@ import type { CommonPasswords, PasswordHasher } from '../../core/identity/ports.
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import { makeAccountTurns } from '../outbound/account-turns.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
-import { threadEnvironment } from '../system/processes.ts'
+import { programUrl, threadEnvironment } from '../system/processes.ts'
 
 export type HashingTask =
   | { readonly kind: 'hash'; readonly password: string; readonly parameters: Options }
@@ -21,8 +21,7 @@ export interface HashingThreads {
   run(task: HashingTask): Promise<string | boolean>
 }
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const program = new URL(`./hashing-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const program = programUrl('./hashing-thread', import.meta.url)
 
 /**
  * Hashes on dedicated threads rather than libuv's: libuv has four, shared with files and DNS, at the priority of the

@@ -50,3 +50,11 @@ export const isAlive = (pid: number): boolean => {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
+
+/**
+ * Returns the URL of a program that is started by its path, as a thread or a process, from its name without an
+ * extension, which is relative to the module at `caller`. A build rewrites the extensions of imports, but not those of
+ * URLs.
+ */
+export const programUrl = (name: string, caller: string): URL =>
+  new URL(`${name}${caller.endsWith('.ts') ? '.ts' : '.js'}`, caller)

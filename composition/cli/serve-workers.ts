@@ -14,9 +14,9 @@ import { makeOpsServer } from '../http/ops-server.ts'
 import type { FromWorker, WorkerFacts } from '../service/worker-link.ts'
 import type { WorkerProcess, Workers } from '../service/workers.ts'
 import { makeWorkers } from '../service/workers.ts'
+import { programUrl } from '../../adapters/system/processes.ts'
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const main = fileURLToPath(new URL(`../main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
+const main = fileURLToPath(programUrl('../main', import.meta.url))
 
 /**
  * The young generation of a worker: two halves of so many MiB. V8 would let each grow to 64, which keeps memory and

@@ -29,6 +29,7 @@ import {
   unpackSync,
 } from './record-payload.ts'
 import { makeTimeSlices } from './time-slices.ts'
+import { programUrl } from '../../system/processes.ts'
 
 /** Headers by cluster record, object and resourceVersion. Under one key the header never changes. */
 export interface HeaderCache {
@@ -284,8 +285,7 @@ interface HeaderDecoder {
   close(): Promise<void>
 }
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const program = new URL(`./header-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const program = programUrl('./header-thread', import.meta.url)
 const sliceMilliseconds = 4
 /** A record unpacks to at most 32 MiB. */
 const threadLimits = {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
-import { threadEnvironment } from '../../system/processes.ts'
+import { programUrl, threadEnvironment } from '../../system/processes.ts'
 import type { OpenedFile } from './checkpoint-thread.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 import { takePlace, type WaitQueue } from './wait-queue.ts'
@@ -39,8 +39,7 @@ const pauseAfterFailureMilliseconds = 10_000
 const longestCopyMilliseconds = 10_000
 const idleMilliseconds = 60_000
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const ownProgram = new URL(`./checkpoint-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const ownProgram = programUrl('./checkpoint-thread', import.meta.url)
 
 const startThread = async (program: URL): Promise<Piscina> => {
   const { Piscina: Pool } = await import('piscina')

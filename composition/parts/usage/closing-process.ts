@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { StderrLines } from '../../../adapters/helm/process/child-process.ts'
 import type { HelperCounts, HelperProcesses } from '../../../adapters/system/helper-processes.ts'
 import { countsOfEnded, noCounts, sumOfCounts } from '../../../adapters/system/helper-processes.ts'
-import { threadEnvironment } from '../../../adapters/system/processes.ts'
+import { programUrl, threadEnvironment } from '../../../adapters/system/processes.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import type { Tracing } from '../../../core/platform/ports.ts'
@@ -16,10 +16,7 @@ import type { ClosingPlace } from './closing-thread.ts'
 import type { Ended } from './closing-work.ts'
 import { resultOf } from './closing-work.ts'
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const program = fileURLToPath(
-  new URL(`./closing-program${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-)
+const program = fileURLToPath(programUrl('./closing-program', import.meta.url))
 
 /** How long the process stays without work. */
 const idleMilliseconds = 10_000

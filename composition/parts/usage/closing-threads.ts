@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import { sumOfTimes } from '../../../adapters/system/helper-processes.ts'
-import { threadEnvironment } from '../../../adapters/system/processes.ts'
+import { programUrl, threadEnvironment } from '../../../adapters/system/processes.ts'
 import type { Gathered, MonthWork } from '../../../core/usage/months/month-work.ts'
 import type { OpenSpan, PoolLoad, Tracing } from '../../../core/platform/ports.ts'
 import { noTracing } from '../../../core/platform/ports.ts'
@@ -11,8 +11,7 @@ import type { StatementCounts } from '../../service/tracing.ts'
 import type { ClosingPlace, Stoppable, ThreadEnd } from './closing-thread.ts'
 import { resultOf } from './closing-work.ts'
 
-/** A build rewrites the extensions of imports, but not those of URLs. */
-const program = new URL(`./closing-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const program = programUrl('./closing-thread', import.meta.url)
 
 /**
  * The most that JavaScript may take on one thread. A month of 10^7 intervals in 100 clusters takes a tenth of it; each
