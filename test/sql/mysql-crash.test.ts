@@ -35,6 +35,7 @@ test('the server is killed and starts again: nothing acknowledged is lost, and t
     }
   }
   const writers = [1, 2, 3, 4].map(writer)
+  await until('changes are acknowledged', () => acknowledged.length > 0 || undefined)
   await sleep(300)
   const before = acknowledged.length
   await server.kill()
