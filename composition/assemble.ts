@@ -231,7 +231,8 @@ const refuseIfAny = (problems: readonly string[]): void => {
   if (problems.length > 0) throw new StartRefused(problems)
 }
 
-const assembledRoute = (plugin: AnyPlugin, bound: AnyBoundRoute): AssembledRoute => ({
+/** Returns a route of a plugin with its full path and gate. */
+export const assembledRoute = (plugin: AnyPlugin, bound: AnyBoundRoute): AssembledRoute => ({
   pluginId: plugin.id,
   listener: plugin.listener,
   fullPath: listenerRoots[plugin.listener] + bound.route.path,

@@ -91,7 +91,15 @@ interface Chosen {
   readonly user: Readonly<Record<string, unknown>>
 }
 
+/** Returns the first list in which a name occurs twice. kubectl refuses such a file, whichever entry is used. */
+const listWithRepeatedName = (file: File): string | undefined =>
+  (['clusters', 'users', 'contexts'] as const).find(
+    (list) => new Set(file[list].map(({ name }) => name)).size < file[list].length,
+  )
+
 const choose = (file: File): Parsed<Chosen> => {
+  const repeated = listWithRepeatedName(file)
+  if (repeated !== undefined) return refuse(`Two of the ${repeated} of the access config have the same name.`)
   const wanted = file['current-context']
   const named = file.contexts.find((each) => each.name === wanted)
   const only = file.contexts.length === 1 ? file.contexts[0] : undefined

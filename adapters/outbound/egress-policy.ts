@@ -74,18 +74,21 @@ export const kindOf = (address: string): AddressKind | undefined => {
 
 const hostOf = (url: URL): string => (url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname)
 
-const describe = (address: string): string => {
-  const kind = kindOf(address)
-  return kind === undefined
-    ? `The address ${address} is never allowed.`
-    : `The address ${address} is ${kind}, and ${kind} addresses are not allowed here.`
-}
-
-/** @param resolver the look-ups of one service share one. */
+/**
+ * @param resolver the look-ups of one service share one.
+ * @param setting the setting by which the operator allows other kinds of addresses, if there is one. A refusal names it.
+ */
 export const makeEgressPolicy = (
   allowed: ReadonlySet<AddressKind>,
   resolver: Resolver = makeNameResolver().lookup,
+  setting?: string,
 ): EgressPolicy => {
+  const describe = (address: string): string => {
+    const kind = kindOf(address)
+    if (kind === undefined) return `The address ${address} is never allowed.`
+    const way = setting === undefined ? '' : ` An operator can allow them with ${setting}.`
+    return `The address ${address} is ${kind}, and ${kind} addresses are not allowed here.${way}`
+  }
   const permits = (address: string): boolean => {
     const kind = kindOf(address)
     return kind !== undefined && allowed.has(kind)

@@ -27,9 +27,13 @@ export type DrawInTurn = <A>(bytes: number, work: () => Promise<A>) => Promise<A
 const draw = async (bytes: Uint8Array, side: number): Promise<Buffer | undefined> => {
   try {
     const sharp = await libvips()
-    return await sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', pages: 1 })
+    const picture = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', pages: 1 })
+    const { width, height } = (await picture.metadata()).autoOrient
+    // `withoutEnlargement` would leave a picture with one small side as it is: not a square.
+    const size = Math.min(side, width, height)
+    return await picture
       .rotate()
-      .resize(side, side, { fit: 'cover', withoutEnlargement: true })
+      .resize(size, size, { fit: 'cover' })
       .timeout({ seconds: secondsToDraw })
       .png({ compressionLevel: 9 })
       .toBuffer()

@@ -13,7 +13,6 @@ import type {
 import type { Background } from '../../core/identity/ports.ts'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
-import type { UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import type { Limit } from './allowances.ts'
@@ -41,7 +40,9 @@ const makeBlockedKeys = (clock: Clock) => {
       const now = clock.now().getTime()
       blocked.set(key, { until: now + milliseconds, forgottenAt: now + maxMilliseconds })
     },
-    forget: (key: string): void => void blocked.delete(key),
+    forgetAll(prefix: string): void {
+      for (const key of blocked.keys()) if (key.startsWith(prefix)) blocked.delete(key)
+    },
   }
 }
 
@@ -115,14 +116,23 @@ const makeUnderWay = () => {
 
 /** The numbers of docs/decisions/lockout.md. */
 const attemptLimits = {
+  /** Of one secret, or of a password from one network. */
   subject: { points: 5, seconds: 15 * 60 },
+  /** Of a password, over all networks from which the account has not signed in lately, and over all others. */
+  total: { points: 20, seconds: 15 * 60 },
   address: { points: 100, seconds: 10 * 60 },
   /** Repeated locks within a quiet day double from the first length to the longest. */
   lock: { firstSeconds: 30, longestSeconds: 3600, quietSeconds: 24 * 3600 },
 } as const
 
+/** The scopes of the totals of a subject. */
+const [familiarScope, unfamiliarScope] = ['familiar networks', 'unfamiliar networks'] as const
+
 const kinds: readonly AttemptKind[] = ['password', 'one-time-code', 'reset-code']
 const purgeMilliseconds = 10 * 60_000
+/** How long a network is familiar after the last sign-in from it. It is noted again at most once a day. */
+const familiarMilliseconds = 90 * 24 * 3_600_000
+const notedMilliseconds = 24 * 3_600_000
 
 export interface AttemptThrottleDeps {
   readonly counters: AttemptCounters
@@ -151,15 +161,20 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
   const blocked = makeBlockedKeys(deps.clock)
   const inPlace = makeUnderWay()
   const purgeSometimes = makePurge(deps)
-  const keyOf = (...parts: readonly string[]): string =>
+  const digestOf = (...parts: readonly string[]): Buffer =>
     createHmac('sha256', deps.key.reveal())
       .update(toWireJson(['attempts', ...parts]))
-      .digest('hex')
-  const failuresKey = (kind: AttemptKind, subject: UserId | string): string =>
-    keyOf('failures', kind, typeof subject, String(subject))
-  const locksKey = (kind: AttemptKind, subject: UserId | string): string =>
-    keyOf('locks', kind, typeof subject, String(subject))
+      .digest()
+  const keyOf = (...parts: readonly string[]): string => digestOf(...parts).toString('hex')
+  const prefixOf = (noun: 'failures' | 'locks', { kind, subject }: Pick<Attempt, 'kind' | 'subject'>): Buffer =>
+    digestOf(noun, kind, typeof subject, String(subject)).subarray(0, 16)
+  /** The keys of a subject have one prefix, so that an unlock finds them without knowing the networks. */
+  const keyUnder = (noun: 'failures' | 'locks', attempt: Attempt, scope: string): string =>
+    prefixOf(noun, attempt).toString('hex') + digestOf('scope', scope).toString('hex', 0, 16)
   const addressKey = (sourceIp: string): string => keyOf('address', networkOf(sourceIp))
+  const familiar = makeFamiliarNetworks(deps, ({ subject, sourceIp }) =>
+    digestOf('familiar', String(subject), networkOf(sourceIp)),
+  )
 
   /** Returns what is left of a limit, and caches a block. */
   const leftOf = async (
@@ -175,13 +190,24 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
     return { blockedMs: found.msBeforeNext }
   }
 
-  const lock = async (attempt: Attempt, key: string): Promise<void> => {
+  const countersOf = makeCountersOf({
+    limiters,
+    keyUnder,
+    isBlocked: (key) => blocked.millisecondsLeft(key) !== undefined,
+    isFamiliar: familiar.has,
+  })
+
+  /** Returns whether the owner is notified: of the 1st, 2nd, 4th, 8th lock of a quiet day. */
+  const lock = async (attempt: Attempt, { limiter, scope, key }: Counter): Promise<boolean> => {
     const { lock: times } = attemptLimits
-    const ordinal = (await limiters.locks.penalty(locksKey(attempt.kind, attempt.subject))).consumedPoints
+    const locks = keyUnder('locks', attempt, scope)
+    const ordinal = (await limiters.locks.penalty(locks)).consumedPoints
     const lockedSeconds = lockSeconds(ordinal)
-    await limiters.failures.block(key, lockedSeconds)
-    await limiters.locks.set(locksKey(attempt.kind, attempt.subject), ordinal, times.quietSeconds + lockedSeconds)
+    await limiter.block(key, lockedSeconds)
+    await limiters.locks.set(locks, ordinal, times.quietSeconds + lockedSeconds)
     blocked.remember(key, lockedSeconds * 1000)
+    const all = (await limiters.locks.penalty(keyUnder('locks', attempt, 'notices'))).consumedPoints
+    return (all & (all - 1)) === 0
   }
 
   const countForAddress = async (sourceIp: string): Promise<void> => {
@@ -190,41 +216,49 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
   }
 
   /**
-   * Returns true for the failure that locks. More than one failure past the limit can be counted; exactly one reaches
-   * it.
+   * Returns true for the failure that locks, if the owner is to be notified. More than one failure past a limit can be
+   * counted; exactly one reaches it.
    */
-  const countFailure = async (attempt: Attempt, key: string): Promise<boolean> => {
-    const [counted] = await Promise.all([limiters.failures.penalty(key), countForAddress(attempt.sourceIp)])
-    if (!hasJustReached(counted, attemptLimits.subject)) return false
-    await lock(attempt, key)
-    return true
+  const countFailure = async (attempt: Attempt, counters: readonly Counter[]): Promise<boolean> => {
+    const [counted] = await Promise.all([
+      Promise.all(counters.map(({ limiter, key }) => limiter.penalty(key))),
+      countForAddress(attempt.sourceIp),
+    ])
+    const reached = counters.filter(({ limit }, index) => hasJustReached(counted[index] as RateLimiterRes, limit))
+    const notices = await Promise.all(reached.map((counter) => lock(attempt, counter)))
+    return notices.includes(true)
   }
 
   const guard = async <E, A>(
     attempt: Attempt,
     check: () => Promise<Either<E, A | undefined>>,
   ): Promise<Guarded<E, A>> => {
-    const key = failuresKey(attempt.kind, attempt.subject)
+    const counters = await countersOf(attempt)
+    const [own] = counters
     let hadFailures = false
     const read = async (): Promise<ThrottleState<Refused>> => {
-      const [address, subject] = await Promise.all([
+      const [address, ...states] = await Promise.all([
         leftOf(limiters.address, addressKey(attempt.sourceIp)),
-        leftOf(limiters.failures, key),
+        ...counters.map(({ limiter, key }) => leftOf(limiter, key)),
       ])
       if ('blockedMs' in address) return refusedAs('address-blocked', address.blockedMs)
-      if ('blockedMs' in subject) return refusedAs('subject-locked', subject.blockedMs)
-      hadFailures = subject.used > 0
-      return { kind: 'open', left: subject.left }
+      const open = states.filter((state) => 'left' in state)
+      const [locked] = states.filter((state) => 'blockedMs' in state)
+      if (locked !== undefined) return refusedAs('subject-locked', locked.blockedMs)
+      hadFailures = (open[0]?.used ?? 0) > 0
+      return { kind: 'open', left: Math.min(...open.map((state) => state.left)) }
     }
-    const guarded = await inPlace(key, read, async (failed): Promise<Guarded<E, A>> => {
+    // Callers from familiar networks do not wait for those from others.
+    const guarded = await inPlace((counters.at(-1) ?? own).key, read, async (failed): Promise<Guarded<E, A>> => {
       const answer = await check()
       if (isLeft(answer)) return { kind: 'judged', answer }
       if (answer.right === undefined) {
-        const hasLocked = await countFailure(attempt, key)
+        const hasLocked = await countFailure(attempt, counters)
         failed()
         return { kind: 'wrong', hasLocked }
       }
-      if (hadFailures) await limiters.failures.delete(key)
+      if (hadFailures) await limiters.failures.delete(own.key)
+      if (attempt.kind === 'password') familiar.note(attempt)
       return { kind: 'judged', answer: right(answer.right) }
     })
     if (guarded.kind === 'subject-locked') await countForAddress(attempt.sourceIp)
@@ -236,15 +270,79 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
     async unlock(userId, only) {
       const locked = await Promise.all(
         (only === undefined ? kinds : [only]).map(async (kind) => {
-          const key = failuresKey(kind, userId)
-          const found = await limiters.failures.get(key)
-          await limiters.failures.delete(key)
-          await limiters.locks.delete(locksKey(kind, userId))
-          blocked.forget(key)
-          return found !== null && found.remainingPoints === 0
+          const subject = { kind, subject: userId, sourceIp: '' }
+          const totals = [familiarScope, unfamiliarScope].map((scope) => keyUnder('failures', subject, scope))
+          const found = await Promise.all(totals.map((key) => limiters.total.get(key)))
+          await Promise.all(totals.map((key) => limiters.total.delete(key)))
+          await deps.counters.removeAll(prefixOf('locks', subject), 0)
+          blocked.forgetAll(prefixOf('failures', subject).toString('hex'))
+          const wasReached = await deps.counters.removeAll(prefixOf('failures', subject), attemptLimits.subject.points)
+          return wasReached || found.some((total) => total?.remainingPoints === 0)
         }),
       )
       return locked.includes(true)
+    },
+  }
+}
+
+/** A counter that an attempt counts on. */
+interface Counter {
+  readonly limiter: RateLimiterAbstract
+  readonly limit: Limit
+  readonly scope: string
+  readonly key: string
+}
+
+interface CountersDeps {
+  readonly limiters: Limiters
+  readonly keyUnder: (noun: 'failures' | 'locks', attempt: Attempt, scope: string) => string
+  readonly isBlocked: (key: string) => boolean
+  readonly isFamiliar: (attempt: Attempt) => Promise<boolean>
+}
+
+/** Returns the counters of an attempt: that of its own scope first. */
+const makeCountersOf = ({ limiters, keyUnder, isBlocked, isFamiliar }: CountersDeps) => {
+  const counterOf = (attempt: Attempt, scope: string, which: 'subject' | 'total'): Counter => ({
+    limiter: which === 'subject' ? limiters.failures : limiters.total,
+    limit: attemptLimits[which],
+    scope,
+    key: keyUnder('failures', attempt, scope),
+  })
+
+  return async (attempt: Attempt): Promise<readonly [Counter, ...Counter[]]> => {
+    const { kind, sourceIp, provenBy } = attempt
+    // The other secrets are asked for after another one was proven, and are too short for more guesses.
+    if (kind !== 'password') return [counterOf(attempt, 'all', 'subject')]
+    if (provenBy !== undefined) return [counterOf(attempt, provenBy, 'subject')]
+    const own = counterOf(attempt, `network ${networkOf(sourceIp)}`, 'subject')
+    if (isBlocked(own.key)) return [own]
+    // Both cost the same, so that the time of an answer does not tell whether the account was used from here.
+    return [own, counterOf(attempt, (await isFamiliar(attempt)) ? familiarScope : unfamiliarScope, 'total')]
+  }
+}
+
+/** Notes from which networks accounts have signed in. Without the store, no network is familiar. */
+const makeFamiliarNetworks = (
+  { counters, clock, background }: AttemptThrottleDeps,
+  keyOf: (attempt: Attempt) => Uint8Array,
+) => {
+  const noted = new LRUCache<string, number>({ max: maxKeys })
+  return {
+    async has(attempt: Attempt): Promise<boolean> {
+      try {
+        return (await counters.find(keyOf(attempt))) !== undefined
+      } catch {
+        // The limiters report that the store is away.
+        return false
+      }
+    },
+    note(attempt: Attempt): void {
+      const key = keyOf(attempt)
+      const text = Buffer.from(key).toString('hex')
+      const now = clock.now().getTime()
+      if (now - (noted.get(text) ?? -Infinity) < notedMilliseconds) return
+      noted.set(text, now)
+      background.run('noting a familiar network', () => counters.put(key, 1, familiarMilliseconds))
     },
   }
 }
@@ -261,6 +359,8 @@ const refusedAs = (kind: Refused['kind'], milliseconds: number): ThrottleState<R
 const hasJustReached = ({ consumedPoints, remainingPoints }: RateLimiterRes, limit: Limit): boolean =>
   remainingPoints === 0 && (consumedPoints === limit.points || consumedPoints === insuredPoints(limit))
 
+type Limiters = ReturnType<typeof makeLimiters>
+
 const makeLimiters = ({ counters, clock, log }: AttemptThrottleDeps) => {
   let toldAt = 0
   const onStoreAway = (error: unknown): void => {
@@ -274,6 +374,7 @@ const makeLimiters = ({ counters, clock, log }: AttemptThrottleDeps) => {
   }
   return {
     failures: makeSharedLimiter(counters, onStoreAway, attemptLimits.subject),
+    total: makeSharedLimiter(counters, onStoreAway, attemptLimits.total),
     // Only counts: the limit of this limiter is not used.
     locks: makeSharedLimiter(counters, onStoreAway, {
       points: Number.MAX_SAFE_INTEGER,

@@ -14,6 +14,7 @@ import type { Names } from '../../plugins/kit/names.ts'
 import { makeNames } from '../../plugins/kit/names.ts'
 import type { Assembly, Listener } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
+import type { WhyClosed } from '../closed-routes.ts'
 import type { Boot } from '../boot.ts'
 import type { Given } from '../../plugins/kit/group.ts'
 import type { RequestObserver } from './request/request-context.ts'
@@ -56,6 +57,7 @@ export interface ApiListenerInput {
   readonly boot: Boot
   readonly ports: Given<typeof ofApiListener>
   readonly assembly: Assembly
+  readonly whyClosed: WhyClosed
   readonly tags: readonly Tag[]
   readonly pages: readonly WebPage[]
   readonly observers: readonly RequestObserver[]
@@ -68,7 +70,7 @@ export interface ApiListenerInput {
  * must already be known: cookies depend on it, and mails link to it.
  */
 export const makeApiListener = (input: ApiListenerInput): ApiServer => {
-  const { boot, ports, assembly, tags, pages, observers, serves } = input
+  const { boot, ports, assembly, whyClosed, tags, pages, observers, serves } = input
   const { settings, log } = boot
   const { digest, ...used } = ports
   const baseUrl = boot.baseUrl()
@@ -96,6 +98,7 @@ export const makeApiListener = (input: ApiListenerInput): ApiServer => {
     names: namesOf(assembly, serves),
     accessLog: makeAccessLog(log, observers),
     routes,
+    whyClosed,
     roots: serves.map((listener) => listenerRoots[listener]),
     pages: serves.includes('api')
       ? makePages(

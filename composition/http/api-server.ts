@@ -1,3 +1,4 @@
+import type { WhyClosed } from '../closed-routes.ts'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -36,6 +37,8 @@ interface ListenAddress {
 
 export interface ApiServerDeps extends BinderDeps, GuardDeps {
   readonly routes: readonly AssembledRoute[]
+  /** Tells which part a path belongs to that this deployment does not serve. */
+  readonly whyClosed?: WhyClosed
   /** `/api/v1`, and also `/marketplace/api/v1` when one socket serves both. */
   readonly roots: readonly string[]
   readonly pages: Pages
@@ -284,7 +287,12 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const streams = new Map<ServerResponse, RequestContext>()
   const tunnels = new Map<Duplex, RequestContext>()
   const dialectAt = makeDialectAt(deps.routes, deps.roots)
-  const unrouted = { docsUrl: deps.docsUrl, methodsAt: makeMethodsAt(deps.routes), dialectAt }
+  const unrouted = {
+    docsUrl: deps.docsUrl,
+    methodsAt: makeMethodsAt(deps.routes),
+    dialectAt,
+    whyClosed: deps.whyClosed,
+  }
   const node = server.restify.server
   const connections = watchConnections(node, limits)
   server.restify.first((req) => !connections.isTooLate(req))

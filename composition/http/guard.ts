@@ -4,6 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { AssembledRoute } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
+import type { WhyClosed } from '../closed-routes.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { decodeParams } from './request/decode.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
@@ -302,19 +303,28 @@ export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
 
 const apiRoot = listenerRoots.api
 
+interface UnroutedDeps extends Pick<BinderDeps, 'docsUrl'> {
+  readonly methodsAt: MethodsAt
+  readonly dialectAt: DialectAt
+  readonly whyClosed?: WhyClosed | undefined
+}
+
 /**
  * Returns the refusal of a path that does not exist. It names the path of the API that was meant if only its root, or a
  * part of that, is missing.
  */
-const refusalOfPath = (path: string, methodsAt: MethodsAt): Refusal => {
-  if (isUnder(path, apiRoot)) return noSuchPath
+const refusalOfPath = (path: string, { methodsAt, whyClosed }: UnroutedDeps): Refusal => {
+  if (isUnder(path, apiRoot)) {
+    const closed = whyClosed?.(path)
+    return closed === undefined ? noSuchPath : { ...noSuchPath, message: closed }
+  }
   const meant = `${apiRoot}${path.replace(/^\/(?:api(?=\/)|v1(?=\/))/, '')}`
   return methodsAt(meant).length === 0 ? noSuchPath : { ...noSuchPath, message: `${noSuchPath.message} ${meant} does.` }
 }
 
 /** Answers a request that restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
 export const answerUnrouted = (
-  deps: Pick<BinderDeps, 'docsUrl'> & { readonly methodsAt: MethodsAt; readonly dialectAt: DialectAt },
+  deps: UnroutedDeps,
   req: IncomingMessage,
   res: ServerResponse,
   context: RequestContext,
@@ -326,7 +336,7 @@ export const answerUnrouted = (
   if (error.statusCode === 404 || allow === '') {
     // restify lists the methods of every template that matches the path.
     res.removeHeader('Allow')
-    return writeRefusal(req, res, context, refusalOfPath(context.path, deps.methodsAt), dialect, deps.docsUrl)
+    return writeRefusal(req, res, context, refusalOfPath(context.path, deps), dialect, deps.docsUrl)
   }
   if (context.method === 'OPTIONS')
     return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })

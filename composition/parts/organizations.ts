@@ -1,5 +1,6 @@
 import { organizationsMigrations } from '../../adapters/sql/organizations/migrations.ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { mapLeft } from 'fp-ts/lib/Either.js'
+import type { Failure } from '../../core/kernel/failure.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import { makeSqlProvenStores } from '../../adapters/sql/identity/identity-stores.ts'
@@ -20,7 +21,7 @@ import { AuditChainToken } from '../../core/audit/ports.ts'
 import type { Catalogue } from '../../core/authz/types.ts'
 import { isCredentialInForce } from '../../core/identity/credentials.ts'
 import { randomBase62, EntropyToken, secret } from '../../core/kernel/secret.ts'
-import { parseEmailAddress } from '../../core/identity/emails/email-address.ts'
+import { parseEmailAddress, readableAddress } from '../../core/identity/emails/email-address.ts'
 import type { OrganizationStores } from '../../core/organizations/ports.ts'
 import type { DomainNames, TokenDigest } from '../../core/identity/ports.ts'
 import { DomainNamesToken, TokenDigestToken } from '../../core/identity/ports.ts'
@@ -59,10 +60,8 @@ const tokenLength = 32
 
 /** Returns identity's rules for addresses in the form that organizations need. */
 const addressReader = (domains: DomainNames): AddressReader => ({
-  read: (text) => {
-    const address = parseEmailAddress(text, domains)
-    return isLeft(address) ? undefined : address.right
-  },
+  read: (text) => mapLeft(({ message }: Failure) => message)(parseEmailAddress(text, domains)),
+  readable: (address) => readableAddress(address, domains),
 })
 
 /** Returns identity's generation and hashing of random secrets in the form that organizations need. */

@@ -6,6 +6,8 @@ import { makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
 import { catalogueProblems } from '../../core/authz/schema.ts'
 import type { Deployment } from '../../core/kernel/deployment.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
+import type { WhyClosed } from '../closed-routes.ts'
+import { makeWhyClosed } from '../closed-routes.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Token } from '../../core/kernel/token.ts'
 import { TaskHandlersToken } from '../../core/tasks/ports.ts'
@@ -167,6 +169,7 @@ export interface Composition {
   readonly assembly: Assembly
   /** The parts that exist in this deployment. */
   readonly parts: readonly AnyPart[]
+  readonly whyClosed: WhyClosed
   /** The tag groups of the document. Those of closed parts keep the others in place. */
   readonly tags: readonly Tag[]
 }
@@ -210,7 +213,11 @@ export const compose = (input: ComposeInput): Composition => {
   const plugins = parts.map(({ plugin }) => plugin)
   const assembly = assemble(plugins, container, boot.deployment)
   container.resolve(TaskHandlersToken).declare(assembly.tasks)
-  return { boot, container, assembly, parts, tags: tagsOf(all) }
+  const whyClosed = makeWhyClosed(
+    all.map(({ plugin }) => plugin),
+    boot.deployment,
+  )
+  return { boot, container, assembly, parts, whyClosed, tags: tagsOf(all) }
 }
 
 const refuseIfAny = (problems: readonly string[]): void => {

@@ -303,7 +303,16 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   const ports = container.give(ofApiListener)
   const pages = parts.flatMap((part) => part.pages ?? [])
   const listenerOf = (serves: readonly Listener[]): ApiServer =>
-    makeApiListener({ boot, ports, assembly, tags: composition.tags, pages, observers: [metrics], serves })
+    makeApiListener({
+      boot,
+      ports,
+      assembly,
+      whyClosed: composition.whyClosed,
+      tags: composition.tags,
+      pages,
+      observers: [metrics],
+      serves,
+    })
   const api = listenerOf(isShared ? ['api', 'marketplace'] : ['api'])
   const notifications = isMarketplace && !isShared ? listenerOf(['marketplace']) : undefined
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })

@@ -12,6 +12,11 @@ export interface Attempt {
   readonly subject: UserId | string
   /** Canonical IP text. */
   readonly sourceIp: string
+  /**
+   * What the caller has already proven to be of the subject, such as a session. Its attempts are counted apart, so that
+   * the failures of anonymous callers do not lock it.
+   */
+  readonly provenBy?: string | undefined
 }
 
 /**
@@ -21,19 +26,22 @@ export interface Attempt {
 export type Guarded<E, A> =
   /** The check ran: the secret was correct, or the check revealed nothing. */
   | { readonly kind: 'judged'; readonly answer: Either<E, A> }
-  /** `hasLocked`: this attempt locked the subject. */
+  /** `hasLocked`: this attempt locked the subject, and its owner is to be notified: of the 1st, 2nd, 4th, … lock. */
   | { readonly kind: 'wrong'; readonly hasLocked: boolean }
   | { readonly kind: 'subject-locked' | 'address-blocked'; readonly retryAfterSeconds: number }
 
 /**
  * Counts failed attempts in the shared store, across instances and restarts, in its own statements. Locks are never
  * permanent. If the store does not respond, a counter in this process is used, with half the limits.
+ *
+ * Wrong passwords are counted by subject and network, and by subject over all networks from which it has not signed in
+ * lately: a lock by anonymous callers does not reach the networks that the subject uses, nor what a caller has proven.
  */
 export interface AttemptThrottle {
   /**
    * Runs the costly `check` unless the subject is locked or the address blocked, and counts its result. Undefined is a
-   * wrong guess. A value resets the subject's failures of this kind (the address keeps its own). Left or a throw is not
-   * counted. For one subject no more checks run concurrently than there are failures left; the others wait, so that
+   * wrong guess. A value resets the failures of this kind from the same network (the address keeps its own). Left or a
+   * throw is not counted. For one subject no more checks run concurrently than there are failures left; the others wait, so that
    * concurrent guesses gain nothing over sequential ones.
    */
   guard<E, A>(attempt: Attempt, check: () => Promise<Either<E, A | undefined>>): Promise<Guarded<E, A>>
@@ -61,6 +69,11 @@ export interface AttemptCounters {
   put(key: Uint8Array, points: number, milliseconds: number): Promise<void>
   /** Returns true if there was a counter that had not expired. */
   remove(key: Uint8Array): Promise<boolean>
+  /**
+   * Removes the counters whose keys begin with a prefix of 16 bytes. Returns true if one that had not expired had at
+   * least `points`.
+   */
+  removeAll(prefix: Uint8Array, points: number): Promise<boolean>
   /** Deletes at most 1,000 expired counters and returns their number. */
   purge(): Promise<number>
 }

@@ -5,16 +5,18 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { UserId } from '../kernel/ids.ts'
 import { definedFields } from '../kernel/json.ts'
-import type { Principal, SignedInCall } from '../kernel/principal.ts'
+import type { Call, Principal, SignedInCall } from '../kernel/principal.ts'
 import { makeOwnCall } from '../kernel/principal.ts'
 import type { Entropy, Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOfUser } from './audit.ts'
 import { postIfAddressed } from './emails/account-mail.ts'
+import { addressKey } from './emails/email-address.ts'
 import type {
   Background,
   CredentialStore,
+  DomainNames,
   IdentityChanges,
   IdentityStores,
   PasswordHasher,
@@ -112,6 +114,7 @@ export const makeNotifyLocked = (deps: NotifyLockedDeps): OnLocked => {
 
 export interface CheckCredentialsDeps extends ThrottledCheckDeps {
   readonly credentials: CredentialStore
+  readonly domains: DomainNames
   readonly hasher: PasswordHasher
 }
 
@@ -120,6 +123,19 @@ export interface PresentedPassword {
   readonly login: string
   readonly password: Secret
   readonly sourceIp: string
+  /** The user whom the caller has already proven to be, and by what. */
+  readonly proven?: { readonly userId: UserId; readonly by: string } | undefined
+}
+
+/** Returns what a call without a new password proves of its sender: by a session, a token or a remembered login. */
+export const provenOf = ({
+  principal,
+  rememberedUserId,
+}: Pick<Call, 'principal' | 'rememberedUserId'>): PresentedPassword['proven'] => {
+  if (principal?.impersonator !== undefined) return undefined
+  if (principal?.sessionId !== undefined) return { userId: principal.userId, by: `session ${principal.sessionId}` }
+  if (principal?.tokenId !== undefined) return { userId: principal.userId, by: `token ${principal.tokenId}` }
+  return rememberedUserId === undefined ? undefined : { userId: rememberedUserId, by: 'remembered login' }
 }
 
 const maxLoginLength = 254
@@ -158,7 +174,7 @@ export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
   return async (
     presented: PresentedPassword,
   ): Outcome<Failure<'NotAuthenticated'> | Failure<'TooManyAttempts'>, PasswordRecord> => {
-    const key = presented.login.toLowerCase()
+    const key = addressKey(presented.login, deps.domains)
     const isPlausible = key.length <= maxLoginLength && presented.password.reveal().length <= maxPasswordLength
     const record = isPlausible ? await deps.credentials.passwordByKey(key) : undefined
     const userId = record?.account.userId
@@ -166,7 +182,12 @@ export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
     const verify = async () =>
       deps.hasher.verify(record?.phc ?? (await deps.hasher.dummyPhc()), presented.password, subject)
     return throttledCheck(
-      { kind: 'password', subject, sourceIp: presented.sourceIp },
+      {
+        kind: 'password',
+        subject,
+        sourceIp: presented.sourceIp,
+        provenBy: userId !== undefined && presented.proven?.userId === userId ? presented.proven.by : undefined,
+      },
       async (): Promise<Either<never, PasswordRecord | undefined>> => right((await verify()) ? record : undefined),
       () => badCredentials(userId),
       verify,
@@ -297,7 +318,8 @@ export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
     if (principal.impersonator !== undefined) return left(required(call))
     if (principal.method === 'password') return right(undefined)
     if (proof.password === undefined) return left(required(call))
-    const checked = await checkCredentials({ login: principal.login, password: proof.password, sourceIp })
+    const proven = provenOf(call)
+    const checked = await checkCredentials({ login: principal.login, password: proof.password, sourceIp, proven })
     if (isLeft(checked))
       return left(
         checked.left.tag === 'TooManyAttempts' ? (checked.left as Failure<'TooManyAttempts'>) : required(call),
@@ -305,12 +327,12 @@ export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
     // Another account may have taken the name since the caller was authenticated.
     if (checked.right.account.userId !== principal.userId) return left(required(call))
     const { phc, hasSecondFactor, secondFactorRef } = checked.right
-    const proven = { phc: secret(phc), secondFactorRef }
-    if (!hasSecondFactor) return right(proven)
+    const secrets = { phc: secret(phc), secondFactorRef }
+    if (!hasSecondFactor) return right(secrets)
     const used = await deps.useOneTimeCode({ userId: principal.userId, code: proof.passCode, sourceIp })
     if (isLeft(used))
       return left(used.left.tag === 'TooManyAttempts' ? (used.left as Failure<'TooManyAttempts'>) : required(call))
-    return right(proven)
+    return right(secrets)
   }
 }
 
@@ -350,7 +372,7 @@ export const makeVerifyOwnPassword = (deps: VerifyOwnPasswordDeps) => {
     const verify = () => deps.hasher.verify(phc, password)
     const check = async (): Promise<Either<never, string | undefined>> => right((await verify()) ? phc : undefined)
     return throttledCheck(
-      { kind: 'password', subject: userId, sourceIp: call.sourceIp },
+      { kind: 'password', subject: userId, sourceIp: call.sourceIp, provenBy: provenOf(call)?.by },
       check,
       () => wrong(call),
       verify,

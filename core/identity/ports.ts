@@ -168,6 +168,8 @@ export const CommonPasswordsToken = token<CommonPasswords>('identity.CommonPassw
 export interface DomainNames {
   /** Returns the domain in ASCII (IDNA), lower case, or undefined if it is not a domain name. */
   toAscii(domain: string): string | undefined
+  /** Returns the form that people read of a domain in ASCII. */
+  toUnicode(domain: string): string
 }
 export const DomainNamesToken = token<DomainNames>('identity.DomainNames')
 

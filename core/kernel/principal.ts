@@ -107,6 +107,8 @@ export interface OwnAddress {
  */
 export interface Call<A = unknown> {
   readonly principal: Principal | undefined
+  /** The user of a valid remember cookie that the request carried and that opened no session. */
+  readonly rememberedUserId?: UserId | undefined
   readonly requestId: string
   /** Canonical IP text: the socket's peer, or the hop named by the trusted proxies. */
   readonly sourceIp: string

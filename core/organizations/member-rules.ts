@@ -39,6 +39,16 @@ export const isShown = (call: SignedInCall, account: AccountSummary | undefined)
   return call.principal.userId === id || maySee(viewer, { id, ...account.seenAs })
 }
 
+/**
+ * Returns the outcome of a removal of who is not a member: done, as clients of this interface expect, unless the answer
+ * would disclose that the account exists.
+ */
+export const absentMember = (
+  call: SignedInCall,
+  account: AccountSummary | undefined,
+): Either<Failure<'MemberMissing'>, void> =>
+  isShown(call, account) ? right(undefined) : left(MemberMissing('The user does not exist.'))
+
 /** Returns the user's id, whatever the user's state, for callers who see all users. */
 export const asUser = (account: AccountSummary | undefined): Either<Failure<'MemberMissing'>, UserId> =>
   account?.kind === 'user' ? right(account.id as UserId) : left(MemberMissing('The user does not exist.'))

@@ -199,16 +199,15 @@ export const SessionInfoAPIForm = answer(
   'SessionInfoAPIForm',
 )
 
-export const Email = answer(
-  {
-    email: described(EmailText, 'The e-mail address.'),
-    verified: described(t.boolean, 'Whether the address was confirmed.'),
-    primary: described(t.boolean, 'Whether it is the primary address of the user, to which mail is sent.'),
-    user_id: described(SafeInteger, 'The id of the user to whom the address belongs.'),
-    username: described(t.string, 'The name of the user to whom the address belongs.'),
-  },
-  'Email',
-)
+const emailFields = {
+  email: described(EmailText, 'The e-mail address. An internationalized domain is in ASCII.'),
+  display_email: described(t.string, 'The address for people to read: an internationalized domain is in Unicode.'),
+  verified: described(t.boolean, 'Whether the address was confirmed.'),
+  primary: described(t.boolean, 'Whether it is the primary address of the user, to which mail is sent.'),
+  user_id: described(SafeInteger, 'The id of the user to whom the address belongs.'),
+  username: described(t.string, 'The name of the user to whom the address belongs.'),
+}
+export const Email = answer(emailFields, 'Email')
 /** Longer texts decode too, so that the rule can report what is wrong with them. */
 const EmailList = listOf(freeText(320), 20, 1)
 export const CreateEmailOption = request(
@@ -298,14 +297,7 @@ export const ResetPasswordParams = request(
 )
 
 export const AccountEmail = answer(
-  {
-    id: described(SafeInteger, 'The id of the address, from 1.'),
-    email: described(EmailText, 'The e-mail address.'),
-    verified: described(t.boolean, 'Whether the address was confirmed.'),
-    primary: described(t.boolean, 'Whether it is the primary address of the user, to which mail is sent.'),
-    user_id: described(SafeInteger, 'The id of the user to whom the address belongs.'),
-    username: described(t.string, 'The name of the user to whom the address belongs.'),
-  },
+  { id: described(SafeInteger, 'The id of the address, from 1.'), ...emailFields },
   'AccountEmail',
 )
 export const AddEmailParams = request(
@@ -327,7 +319,14 @@ export const fullUserExample = {
   language: 'en-US',
 }
 
-export const emailExample = { email: 'ada@example.org', verified: true, primary: true, user_id: 7, username: 'ada' }
+export const emailExample = {
+  email: 'ada@xn--bcher-kva.example',
+  display_email: 'ada@bücher.example',
+  verified: true,
+  primary: true,
+  user_id: 7,
+  username: 'ada',
+}
 
 export const profileExample = {
   name: 'ada',

@@ -33,6 +33,8 @@ export interface NamedRead {
 export interface Names {
   /** Returns the path that is served, for a path below the root. */
   ownPath(asked: NamedRead): string
+  /** Returns the name of this interface for a field or parameter, if it is a name of the other system. */
+  ownField(name: string): string | undefined
   /** Adds parameters under the names of this interface. */
   addOwnParameters(params: URLSearchParams): void
   /** Returns a body with the names of this interface. A field that is there under both names keeps both. */
@@ -96,6 +98,7 @@ export const makeNames = (tables: readonly NameTable[], roots: NamedRoots): Name
       )
       return row === undefined ? path : root + replaced(segments, row.other, row.own)
     },
+    ownField: (name) => fields.find(([other]) => other === name)?.[1],
     addOwnParameters(params) {
       for (const [other, own] of fields)
         if (params.has(other) && !params.has(own)) for (const value of params.getAll(other)) params.append(own, value)

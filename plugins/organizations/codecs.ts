@@ -336,7 +336,11 @@ export const CreateInvitationOption = request(
 export const Invitation = answer(
   {
     id: described(SafeInteger, 'The id of the invitation, from 1.'),
-    email: described(t.string, 'The invited address.'),
+    email: described(t.string, 'The invited address. An internationalized domain is in ASCII.'),
+    display_email: described(
+      t.string,
+      'The invited address for people to read: an internationalized domain is in Unicode.',
+    ),
     role: described(t.string, 'The role that the invited person gets: `member`, `admin` or `owner`.'),
     team_ids: described(t.readonlyArray(SafeInteger), 'The ids of the teams that the person joins as well.'),
     inviter: described(t.string, 'The name of the user who sent the invitation.'),
@@ -348,6 +352,7 @@ export const Invitation = answer(
 export const invitationExample = {
   id: 9,
   email: 'grace@example.org',
+  display_email: 'grace@example.org',
   role: 'member',
   team_ids: [40],
   inviter: 'ada',
@@ -358,7 +363,11 @@ export const invitationExample = {
 export const OwnInvitation = answer(
   {
     org: described(Organization, 'The organization that invites.'),
-    email: described(t.string, 'The invited address.'),
+    email: described(t.string, 'The invited address. An internationalized domain is in ASCII.'),
+    display_email: described(
+      t.string,
+      'The invited address for people to read: an internationalized domain is in Unicode.',
+    ),
     role: described(t.string, 'The role that the invited person gets: `member`, `admin` or `owner`.'),
     inviter: described(t.string, 'The name of the user who sent the invitation.'),
     expires_at: described(Instant, 'The end of the invitation, RFC 3339 in UTC.'),
@@ -368,6 +377,7 @@ export const OwnInvitation = answer(
 export const ownInvitationExample = {
   org: organizationExample,
   email: 'grace@example.org',
+  display_email: 'grace@example.org',
   role: 'member',
   inviter: 'ada',
   expires_at: '2026-11-28T08:00:00.000Z',

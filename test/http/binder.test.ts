@@ -183,11 +183,37 @@ test('a refusal leads to the page of its operation, and to the whole documentati
   t.is(await urlOf('/things/1', { method: 'DELETE' }), page)
 })
 
-test('an unknown path and an invalid parameter get the same message', async (t) => {
+test('a path with an invalid parameter is refused with what the parameter must be', async (t) => {
   const messages = await Promise.all(
     ['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(server, path)))['message']),
   )
-  t.deepEqual(messages, Array(3).fill('The path does not exist.'))
+  const invalid = 'The path does not exist: id must be an id (an integer from 1).'
+  t.deepEqual(messages, ['The path does not exist.', invalid, invalid])
+})
+
+test('an answer names the parameters that had no effect', async (t) => {
+  for (const [query, ignored] of [
+    ['', null],
+    ['?page=2&limit=5', null],
+    ['?page=0&limit=abc', 'page, limit'],
+    ['?colour=red&colour=blue', 'colour'],
+    ['?a%2C%20b=1', 'a%2C%20b'],
+  ] as const) {
+    const reply = await send(server, `/things${query}`)
+    t.is(reply.status, 200, query)
+    t.is(reply.headers.get('x-ignored-parameters'), ignored, query)
+  }
+})
+
+test('a misspelt parameter is refused, and any unknown one where the request is strict', async (t) => {
+  for (const [query, message] of [
+    ['?limiit=5', 'The query is not valid: limiit is not a known parameter; did you mean limit?'],
+    ['?colour=red&strict=true', 'The query is not valid: colour is not a known parameter.'],
+  ] as const) {
+    const reply = await send(server, `/things${query}`)
+    t.is(reply.status, 400, query)
+    t.is((await bodyOf(reply))['message'], message)
+  }
 })
 
 test('neither OPTIONS nor 405 names a method that would then find nothing at the path', async (t) => {

@@ -185,10 +185,10 @@ test('opening a page of a mail does not use up its code: a GET changes nothing',
   t.notRegex((accountScripts['accept-invitation.js'] ?? '').split(/^const show = /m)[1] ?? '', /'PUT'/)
 })
 
-test('unknown names beside the pages are the start page, which leads to signing in', async (t) => {
+test('a path where there is no page is 404 with the start page, which leads to signing in', async (t) => {
   for (const path of ['/account/none', '/account/x/', '/sign-in/x', '/account/__proto__']) {
     const { status, text, headers } = await get(path)
-    t.is(status, 200, path)
+    t.is(status, 404, path)
     t.is(headers['content-type'], 'text/html; charset=utf-8', path)
     t.true(text.includes('href="/sign-in"') && text.includes('href="/api/v1/docs"'), path)
   }

@@ -34,6 +34,12 @@ export const makeMemoryCounters = (nowMilliseconds: () => number) => {
         kept.delete(Buffer.from(key).toString('hex'))
         return was
       }),
+    removeAll: (prefix, points) =>
+      answer(() => {
+        const under = [...kept].filter(([key]) => key.startsWith(Buffer.from(prefix).toString('hex')))
+        for (const [key] of under) kept.delete(key)
+        return under.some(([, found]) => found.points >= points && found.expiresAt > nowMilliseconds())
+      }),
     purge: () => answer(() => 0),
   }
   return {

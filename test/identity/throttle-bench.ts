@@ -1,6 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { makeAttemptThrottle } from '../../adapters/system/attempt-throttle.ts'
 import type { Attempt, AttemptCounters, AttemptKind, AttemptThrottle } from '../../core/identity/attempt-ports.ts'
+import type { Background } from '../../core/identity/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -20,12 +21,13 @@ export const throttleOver = (
   counters: AttemptCounters,
   nowMilliseconds: () => number,
   log: Log = silent,
+  background: Background = { run: (_what, work) => void work().catch(() => undefined) },
 ): AttemptThrottle =>
   makeAttemptThrottle({
     counters,
     key: secret(new Uint8Array(32).fill(7)),
     clock: { now: () => new Date(nowMilliseconds()) },
-    background: { run: () => undefined },
+    background,
     log,
   })
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { right } from 'fp-ts/lib/Either.js'
 import test from 'ava'
 import fc from 'fast-check'
 import { permissionKey } from '../../core/kernel/access.ts'
@@ -72,7 +73,7 @@ const invitationTokens = {
   digest: (value: string) => createHash('sha256').update(value).digest(),
 }
 const allowances = { take: () => Promise.resolve(undefined) }
-const addresses = { read: (text: string) => ({ text, key: text }) }
+const addresses = { read: (text: string) => right({ text, key: text }), readable: (text: string) => text }
 
 /** Who came in by the attempt; undefined when it was refused. */
 const carryOut = async (

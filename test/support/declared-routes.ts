@@ -1,5 +1,6 @@
 import type { Assembly, AssembledRoute } from '../../composition/assemble.ts'
 import { assemble } from '../../composition/assemble.ts'
+import { anyPort } from '../../composition/closed-routes.ts'
 import type { Container } from '../../composition/container.ts'
 import { loadParts } from '../../composition/parts.ts'
 import type { Tag } from '../../composition/http/openapi/document.ts'
@@ -18,14 +19,8 @@ export const ownPlugins: readonly AnyPlugin[] = parts
 /** The tag groups of the document, of every part. */
 export const documentTags: readonly Tag[] = tagsOf(parts)
 
-/** Answers itself to everything: stands for a port where only declarations are read. */
-const anything: unknown = new Proxy(() => undefined, {
-  get: (_, key) => (key === 'then' || key === Symbol.toPrimitive ? undefined : anything),
-  apply: () => anything,
-})
-
 const portless: Pick<Container, 'resolve' | 'has'> = {
-  resolve: <A>() => anything as A,
+  resolve: <A>() => anyPort as A,
   has: () => true,
 }
 

@@ -2,12 +2,16 @@ import type { AttemptCount, AttemptCounters } from '../../../core/identity/attem
 import { databaseNow } from '../kit/fragments.ts'
 import { isRetryable } from '../kit/driver-errors.ts'
 import type { Row } from '../kit/columns.ts'
-import { long, selectedAs } from '../kit/columns.ts'
+import { long, pick, selectedAs } from '../kit/columns.ts'
 import { identityAttempts } from '../tables/identity.ts'
 import type { Slot, Slots, SqlDatabase } from '../kit/statement.ts'
 
 const places = { key: identityAttempts.keyHash, points: identityAttempts.points, duration: long() }
 const countRow = { points: identityAttempts.points, left: selectedAs(long()) }
+
+const range = { from: identityAttempts.keyHash, to: identityAttempts.keyHash }
+/** The rest of a key after its prefix. */
+const [lowest, highest] = [Buffer.alloc(16, 0x00), Buffer.alloc(16, 0xff)]
 
 const tries = 3
 const purgeSlice = 1000
@@ -42,6 +46,12 @@ export const makeSqlAttemptCounters = (database: SqlDatabase): AttemptCounters =
       await database.run(statements.put, { key, points, duration: Math.round(milliseconds) })
     },
     remove: async (key) => (await database.run(statements.remove, { key })).affected > 0,
+    removeAll: async (prefix, points) => {
+      const range = { from: Buffer.concat([prefix, lowest]), to: Buffer.concat([prefix, highest]) }
+      const found = await database.first(statements.reached, { ...range, points })
+      await database.run(statements.removeRange, range)
+      return found !== undefined
+    },
     purge: async () => (await database.run(statements.purge, {})).affected,
   }
 }
@@ -75,6 +85,14 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
     remove: prepare({ key: places.key }, (k, p) =>
       k(table).where('key_hash', p.key).whereRaw(`expires_at > ${now}`).delete(),
     ),
+    reached: prepare({ ...range, points: identityAttempts.points }, pick(identityAttempts, 'points'), (k, p) =>
+      k(table)
+        .whereBetween('key_hash', [p.from, p.to])
+        .where('points', '>=', p.points)
+        .whereRaw(`expires_at > ${now}`)
+        .limit(1),
+    ),
+    removeRange: prepare(range, (k, p) => k(table).whereBetween('key_hash', [p.from, p.to]).delete()),
     purge: prepare({}, (k) =>
       dialect === 'mysql'
         ? k.raw(`delete from ${table} where expires_at <= ${now} order by expires_at limit ${purgeSlice}`)

@@ -126,17 +126,26 @@ const longestNames = 1024
 /** Encoded, a character has at most nine. */
 const longestName = 100
 
-/** Names the fields that were ignored. A name is percent-encoded, so that it cannot contain a separator. */
-const ignoredHeaders = ({ ignoredFields = [] }: RequestContext, { status }: Answer): Record<string, string> => {
-  if (ignoredFields.length === 0 || status >= 400) return {}
+/** Returns a header that lists names. Each is percent-encoded, so that it cannot contain a separator. */
+const listedNames = (header: string, listed: readonly string[]): Record<string, string> => {
+  if (listed.length === 0) return {}
   let names = ''
-  for (const field of ignoredFields) {
-    const name = `${names === '' ? '' : ', '}${encodeURIComponent(field.slice(0, longestName).toWellFormed())}`
+  for (const each of listed) {
+    const name = `${names === '' ? '' : ', '}${encodeURIComponent(each.slice(0, longestName).toWellFormed())}`
     if (names.length + name.length > longestNames) break
     names += name
   }
-  return { 'X-Ignored-Fields': names }
+  return { [header]: names }
 }
+
+/** Names the fields and parameters that were ignored. */
+const ignoredHeaders = (
+  { ignoredFields = [], ignoredParameters = [] }: RequestContext,
+  { status }: Answer,
+): Record<string, string> =>
+  status >= 400
+    ? {}
+    : { ...listedNames('X-Ignored-Fields', ignoredFields), ...listedNames('X-Ignored-Parameters', ignoredParameters) }
 
 type SentHeaders = Record<string, string | string[] | number>
 

@@ -69,8 +69,8 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
     name: strictParameter,
     in: 'query',
     description:
-      'Refuse the request if its body has a field that the route does not know. Otherwise such fields are ' +
-      'ignored, and `X-Ignored-Fields` names them, except that a name of six letters or more that differs ' +
+      'Refuse the request if its body has a field, or its query a parameter, that the route does not know. Otherwise ' +
+      'they are ignored, and `X-Ignored-Fields` and `X-Ignored-Parameters` name them, except that a name of six letters or more that differs ' +
       'from a known, absent one only in case, separators or one letter is refused in any case.',
     schema: { type: 'boolean', default: false },
   },

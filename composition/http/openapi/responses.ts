@@ -49,6 +49,10 @@ export const sharedHeaders: Readonly<Record<string, Header>> = {
     'The fields of the body that the route does not know and that were ignored: paths, percent-encoded and ' +
       'separated by commas, at most 20. Absent if there are none.',
   ),
+  'X-Ignored-Parameters': text(
+    'The parameters of the query string that had no effect: names that the route does not know, and `page` or `limit` ' +
+      'with a value that is not a whole number from 1. Percent-encoded, separated by commas. Absent if there are none.',
+  ),
   'X-Moorage-Tenant': always(text('The field `tenantID` of the body, for proxies that read headers only.')),
   'Set-Cookie': text('The cookies that change.'),
   'Set-Cookie-Session': text(
@@ -130,6 +134,7 @@ const okHeaders = (route: Route): Headers =>
     ...headersOfKind[route.ok.kind],
     ...(route.ok.header === undefined ? [] : [route.ok.header.name]),
     ...(ignoresFields(route) ? ['X-Ignored-Fields'] : []),
+    'X-Ignored-Parameters',
     ...(isKeyed(route) ? ['Idempotency-Replayed'] : []),
     ...(route.ok.kind === 'feed' ? [] : [...rate, 'X-Token-Expiration', 'X-Sudo-By']),
   )

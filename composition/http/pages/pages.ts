@@ -76,14 +76,16 @@ const makePartPages = (pages: readonly WebPage[]): ((path: string) => PackedAnsw
 }
 
 /**
- * Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that
- * address.
+ * Returns the page that describes the service and links further, with 404 at a path where there is no page: a person
+ * finds the way, a program the error. `ownUrl` is the address of the service.
  */
-const startPage = (ownUrl: string): Answer =>
-  staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), {
+const startPage = (path: string, ownUrl: string): Answer => {
+  const page = staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), {
     'Content-Security-Policy': accountPolicy,
     Vary: 'Accept',
   })
+  return path === '/' || isMarketplace(path) ? page : { status: 404, headers: page.headers, body: page.body }
+}
 
 /**
  * What no page of a frontend can be, and scanners ask for: a hidden file, a file with an ending, a folder of the
@@ -93,6 +95,7 @@ const noPage = /\.|^\/(?:etc|proc|sys|var|usr|root|cgi-bin)(?:\/|$)/
 
 /** On other deployments, the specification has the frontend answer here, to any client. */
 const marketplaceRoot = '/marketplace/api/v1'
+const isMarketplace = (path: string): boolean => path.startsWith(`${marketplaceRoot}/`)
 
 /** A path of the API without its root, or without a part of it. */
 const likeApi = /^\/(?:v1|api)(?:\/|$)/
@@ -103,7 +106,7 @@ const likeApi = /^\/(?:v1|api)(?:\/|$)/
  */
 const expectsApi = (path: string, accept: string | undefined): boolean =>
   path !== '/' &&
-  !path.startsWith(`${marketplaceRoot}/`) &&
+  !isMarketplace(path) &&
   qualityOf(accept, 'text/html') === 0 &&
   (qualityOf(accept, 'application/json') > 0 || likeApi.test(path))
 
@@ -142,6 +145,6 @@ export const makePages = (makeDocument: () => OpenApiDocument, ofParts: readonly
     documentation: (path, headers) => packed(path, headers.accept)?.(headers['accept-encoding']),
     frontend: (path, ownUrl, headers) =>
       partPages(path)?.(headers['accept-encoding']) ??
-      (noPage.test(path) || expectsApi(path, headers.accept) ? undefined : startPage(ownUrl)),
+      (noPage.test(path) || expectsApi(path, headers.accept) ? undefined : startPage(path, ownUrl)),
   }
 }

@@ -254,7 +254,11 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     const refused = sudoRefusal('session', sudoOf(req, context.params), route, context)
     if (refused !== undefined) return orNobody(route, refused)
     const proven = await authenticateByCookies(req, context, cookies)
-    return isLeft(proven) ? orNobody(route, proven.left) : proven
+    if (!isLeft(proven)) return proven
+    // A sign-in that a browser repeats is counted apart from those of anonymous callers.
+    if (route.access.kind === 'public' && cookies.remembered !== undefined && context.resumedKey === undefined)
+      context.rememberedUserId = await deps.resumption.userOf(cookies.remembered)
+    return orNobody(route, proven.left)
   }
 
   const byCredential = async (

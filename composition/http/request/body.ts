@@ -104,7 +104,7 @@ const headRefusal = (req: IncomingMessage, limitBytes: number, takesForm: boolea
     return refuse(
       415,
       'UnsupportedEncoding',
-      'Compressed request bodies are not taken; send the body without Content-Encoding.',
+      'Compressed request bodies are not accepted. Send the body without the header Content-Encoding.',
     )
   }
   const type = req.headers['content-type'] ?? ''
@@ -112,7 +112,7 @@ const headRefusal = (req: IncomingMessage, limitBytes: number, takesForm: boolea
     return refuse(
       415,
       'UnsupportedMediaType',
-      `The body must be sent as application/json in UTF-8${takesForm ? ', or as multipart/form-data' : ''}.`,
+      `The body must be JSON in UTF-8. Send the header Content-Type: application/json${takesForm ? ', or a multipart/form-data body' : ''}.`,
     )
   }
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) return tooLarge(limitBytes)

@@ -16,11 +16,12 @@ import type { BodyResult } from './body.ts'
 import { readBody } from './body.ts'
 import { parseIfMatch } from './conditional.ts'
 import { crossSiteSignInRefusal } from './cross-site.ts'
-import { decodeBody, decodeParams, decodeQuery } from './decode.ts'
+import { decodeBody, decodeParams, decodeQuery, isStrict, sentenceOf } from './decode.ts'
 import { pageRequest } from './paging.ts'
 import { spendRate, spendRefused } from './rate-limit.ts'
 import type { RequestContext } from './request-context.ts'
 import { pathValuesOf } from './request-context.ts'
+import { makeFindIgnored } from './query-names.ts'
 
 const defaultBodyLimitBytes = 1_048_576
 /**
@@ -61,6 +62,9 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     ...reachOf(route),
   }
 
+  // A sender that names no user may have parameters of its own.
+  const findIgnored = admission === undefined ? makeFindIgnored(route, deps.names) : undefined
+
   const authenticateAgain = async (req: IncomingMessage, context: RequestContext): ReturnType<typeof grantFor> => {
     context.principal = undefined
     const proven = await authenticate(req, context, authenticated)
@@ -88,6 +92,11 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
       const unproven = admitted.right ? undefined : refusedByBody(route, admission, context, left(noSuchPath))
       return unproven === undefined ? query : left(unproven)
     }
+    const parameters = findIgnored?.(context.query, isStrict(context.params))
+    if (parameters !== undefined && parameters.refused.length > 0) {
+      const { refused: errors } = parameters
+      return left(refusal(400, 'InvalidQuery', sentenceOf('The query is not valid', errors), { errors }))
+    }
     const grant = await grantFor(deps, route, req, context)
     if (isLeft(grant)) return grant
     const expectedVersion = expectedVersionOf(route, req.headers)
@@ -104,6 +113,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     if (stillRefused !== undefined) return left(stillRefused)
     if (isLeft(body)) return body
     context.ignoredFields = body.right.ignored.map(({ path }) => path)
+    if (parameters !== undefined) context.ignoredParameters = parameters.ignored
     const current = performance.now() - provenAtMs > provenForMs ? await authenticateAgain(req, context) : grant
     if (isLeft(current)) return current
     const unspent = await spendCode(req, context, route.access)

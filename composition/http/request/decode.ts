@@ -115,7 +115,7 @@ export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>
   return left(
     route.badPathAs === 400
       ? refusal(400, 'InvalidPath', `The path is not valid: ${errors.join('; ')}.`, { errors })
-      : noSuchPath,
+      : { ...noSuchPath, message: `The path does not exist: ${errors.join('; ')}.`, errors },
   )
 }
 
@@ -163,7 +163,13 @@ export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refus
 
 /** The parameter with which a request asks that no field is ignored. */
 export const strictParameter = 'strict'
-const isStrict = (params: URLSearchParams): boolean => ['true', '1'].includes(params.get(strictParameter) ?? '')
+export const isStrict = (params: URLSearchParams): boolean => ['true', '1'].includes(params.get(strictParameter) ?? '')
+
+/** Returns problems as one sentence. A problem may end in a question. */
+export const sentenceOf = (problem: string, errors: readonly string[]): string => {
+  const text = `${problem}: ${errors.join('; ')}`
+  return text.endsWith('?') ? text : `${text}.`
+}
 
 const described = ({ path, meant }: UnknownField): string =>
   `${path.slice(0, 200)} is not a known field${meant === undefined ? '' : `; did you mean ${meant}?`}`
@@ -205,7 +211,7 @@ export const decodeBody = (
       ? ['body or query', value === undefined]
       : ['body', text === undefined && spec.whenAbsent === undefined]
   const problem = isMissing ? `The request needs a JSON ${body}` : `The ${body} is not valid`
-  return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `${problem}: ${errors.join('; ')}.`, { errors }))
+  return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', sentenceOf(problem, errors), { errors }))
 }
 
 /** The longest text in which the place of a fault is looked for: to look takes longer than to parse. */

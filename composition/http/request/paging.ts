@@ -8,6 +8,9 @@ const maxPage = 1_000_000_000_000
 const wholeNumber = (text: string | null): number | undefined =>
   text !== null && /^-?\d+$/.test(text) ? Math.min(Number(text), maxPage) : undefined
 
+/** Reports whether `page` or `limit` has a value that is used: a whole number from 1. */
+export const isWholeNumber = (text: string | null): boolean => (wholeNumber(text) ?? 0) > 0
+
 /**
  * Reads `page` and `limit` as clients of this interface expect: invalid values and 0 mean the default, and a larger
  * limit than the maximum means the maximum. Without both parameters the whole list is asked for, if `isWhole`.

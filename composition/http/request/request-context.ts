@@ -1,3 +1,4 @@
+import type { UserId } from '../../../core/kernel/ids.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { strangersOf } from '../../../adapters/system/allowances.ts'
 import type { Log } from '../../../core/kernel/log.ts'
@@ -51,11 +52,15 @@ export interface RequestContext {
   makesToken?: boolean
   /** The fields of the body that were ignored, by path. Every answer to this request names them. */
   ignoredFields?: readonly string[]
+  /** The parameters of the query string that had no effect. Every answer to this request names them. */
+  ignoredParameters?: readonly string[]
   /**
    * The request lasts as long as its client keeps it open. Its duration says nothing about the performance of the
    * service.
    */
   isEndless?: boolean
+  /** The user of a valid remember cookie that opened no session. */
+  rememberedUserId?: UserId | undefined
   /** The session that a remembered login opened on this request. Later checks of the request use this session. */
   resumedKey: Secret | undefined
   /** Aborts when the client disconnects before the answer. Absent for streams. */
@@ -110,6 +115,7 @@ export const accountOf = ({ principal, sourceIp }: Pick<RequestContext, 'princip
 export const callOf = (context: RequestContext, signal: AbortSignal): Call => {
   const call = {
     principal: context.principal,
+    ...(context.rememberedUserId === undefined ? {} : { rememberedUserId: context.rememberedUserId }),
     requestId: context.requestId,
     sourceIp: context.sourceIp,
     userAgent: context.userAgent,

@@ -161,7 +161,9 @@ export const part = definePart({
     const records = (tx: SqlRunner, audit: AuditTrail, watcher: PortOf<typeof ofChanges.watcher>) =>
       watcher === undefined ? store()(tx) : withImportWatcher(store()(tx), watcher(tx, audit))
     return [
-      bind(ClusterEgressToken, {}, () => makeEgressPolicy(new Set(settings.kubernetesAllow), boot.resolver.lookup)),
+      bind(ClusterEgressToken, {}, () =>
+        makeEgressPolicy(new Set(settings.kubernetesAllow), boot.resolver.lookup, 'MOORAGE_KUBERNETES_ALLOW'),
+      ),
       bind(
         ConnectionPoolsToken,
         { egress: ClusterEgressToken },

@@ -217,6 +217,7 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
       AuthenticatorToken,
       {
         credentials: CredentialStoreToken,
+        domains: DomainNamesToken,
         hasher: PasswordHasherToken,
         digest: TokenDigestToken,
         clock: ClockToken,

@@ -18,7 +18,7 @@ import type { RememberCookie } from '../sessions/remembered-logins.ts'
 import { newRememberSecret, newSeries, rememberCookieValue } from '../sessions/remembered-logins.ts'
 import { newSessionKey, openSession } from '../sessions/sessions.ts'
 import type { CheckCredentialsDeps } from '../credentials.ts'
-import { badCredentials, makeCheckCredentials } from '../credentials.ts'
+import { badCredentials, makeCheckCredentials, provenOf } from '../credentials.ts'
 
 /** An unknown user or a wrong password. Both give the same answer. */
 export const SignInRefused = defineFailure(
@@ -91,7 +91,12 @@ const makeSignInBy = (deps: SignInDeps) => {
     input: SignInInput,
     secondStep: SecondStep<F>,
   ): Outcome<SignInFailure | F, PasswordRecord> => {
-    const checked = await checkCredentials({ login: input.login, password: input.password, sourceIp: call.sourceIp })
+    const checked = await checkCredentials({
+      login: input.login,
+      password: input.password,
+      sourceIp: call.sourceIp,
+      proven: provenOf(call),
+    })
     if (isLeft(checked)) {
       return checked.left.tag === 'NotAuthenticated'
         ? left(refusedAs(checked.left))

@@ -118,8 +118,9 @@ export const makeInviteMember =
     call: SignedInCall<Invitation>,
     { orgId: id, ...input }: InviteMemberInput,
   ): Outcome<InviteMemberFailure, Invitation> => {
-    const address = deps.addresses.read(input.email)
-    if (address === undefined) return left(InvitationRefused('email: must be an e-mail address.'))
+    const read = deps.addresses.read(input.email)
+    if (isLeft(read)) return left(InvitationRefused(read.left))
+    const address = read.right
     const teamIds = [...new Set(input.teamIds)].sort((a, b) => a - b)
     if (teamIds.length > maxTeamsOfInvitation)
       return left(InvitationRefused(`An invitation names at most ${maxTeamsOfInvitation} teams.`))

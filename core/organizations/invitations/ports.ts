@@ -1,3 +1,4 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import type { Brand, OrgId, TeamId, UserId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -61,8 +62,10 @@ export const InvitationStoreToken = token<InvitationStore>('organizations.Invita
 
 /** Parses an e-mail address. */
 export interface AddressReader {
-  /** Returns undefined if the text is not an address. */
-  read(text: string): InvitedAddress | undefined
+  /** Left is the sentence that says what is wrong with the text. */
+  read(text: string): Either<string, InvitedAddress>
+  /** Returns the address as people read it: an internationalized domain in Unicode. */
+  readable(address: string): string
 }
 export const AddressReaderToken = token<AddressReader>('organizations.AddressReader')
 

@@ -25,7 +25,7 @@ import type { MemberChangeDeps } from '../team-rules.ts'
 import { withLockedOrganization } from '../team-rules.ts'
 import type { MemberRights, Organization } from '../types.ts'
 import type { UserRef } from '../member-rules.ts'
-import { findAccount, isShown, mayChange, mustHold, userIdOf } from '../member-rules.ts'
+import { absentMember, findAccount, isShown, mayChange, mustHold, userIdOf } from '../member-rules.ts'
 
 /**
  * Returns what a user holds in an organization. It is shown to the user, to members of the organization and to site
@@ -110,7 +110,7 @@ type RemoveMemberFailure =
 
 /**
  * Removes a member from the organization and all of its teams. A member may always leave, whatever the organization
- * requires; another member must be below the caller.
+ * requires; another member must be below the caller. Who is not a member needs no removal.
  */
 export const makeRemoveMember =
   (deps: MemberChangeDeps) =>
@@ -129,7 +129,7 @@ export const makeRemoveMember =
         if (isLeft(isAllowed)) return isAllowed
       }
       const held = await stores.memberships.rights(id, userId)
-      if (!held.isMember) return left(MemberMissing('The user is not a member of this organization.'))
+      if (!held.isMember) return absentMember(call, account)
       const below = isSelf ? right(undefined) : mayChange(rights, held.level)
       if (isLeft(below)) return below
       if (held.level === 'owner') {

@@ -9,7 +9,16 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import { auditOfTeam } from '../audit.ts'
 import { AlreadyTeamMember, MemberMissing, MembershipActionUnknown, TeamMissing } from '../failures.ts'
 import type { UserRef } from '../member-rules.ts'
-import { findAccount, findNewMember, userIdOf, levelOfTeam, mayChange, mayGive, mustHold } from '../member-rules.ts'
+import {
+  absentMember,
+  findAccount,
+  findNewMember,
+  userIdOf,
+  levelOfTeam,
+  mayChange,
+  mayGive,
+  mustHold,
+} from '../member-rules.ts'
 import { usersOf } from '../members/members.ts'
 import type { MembershipStore, TeamStore } from '../ports.ts'
 import type { TeamChangeDeps } from '../team-rules.ts'
@@ -88,7 +97,7 @@ type RemoveTeamMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Te
 
 /**
  * Removes a user from a team. A member may always leave; other members may be removed from a team below the caller.
- * Leaving the last team ends the membership.
+ * Leaving the last team ends the membership. Who is not in the team needs no removal.
  */
 export const makeRemoveTeamMember =
   (deps: TeamChangeDeps) =>
@@ -105,7 +114,7 @@ export const makeRemoveTeamMember =
         const below = mayChange(rights, levelOfTeam(team.permission))
         if (isLeft(below)) return below
       }
-      if (!(await stores.teams.hasMember(id, userId))) return left(notInTeam())
+      if (!(await stores.teams.hasMember(id, userId))) return absentMember(call, account)
       const gone = await leaveTeam(stores, team, userId)
       if (isLeft(gone)) return gone
       const remaining = await stores.teams.listOfMember(team.orgId, userId)

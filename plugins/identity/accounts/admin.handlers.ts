@@ -15,7 +15,7 @@ import {
   IdentityUnitOfWorkToken,
   PasswordHasherToken,
 } from '../../../core/identity/ports.ts'
-import type { User, UserEmail, UserVisibility } from '../../../core/identity/types.ts'
+import type { User, UserVisibility } from '../../../core/identity/types.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
@@ -80,7 +80,7 @@ export const adminGroup = defineGroup({
       userWire(placeOf(given.settings, call), viewerOf(call.principal), user)
     return [
       handle(adminListUsers, makeListUsers(given), {
-        input: ({ query, page }) => ({ text: searchTextOf(query.q), page, listing: listingOf(query) }),
+        input: ({ query, page }) => ({ text: searchTextOf(query.q, given.domains), page, listing: listingOf(query) }),
         reply: toWire,
       }),
       handle(adminCreateUser, makeImportUser(deps), {
@@ -127,21 +127,17 @@ export const adminGroup = defineGroup({
   },
 })
 
-const userEmailToWire = ({ email, login }: UserEmail) => emailWire(email, login)
-
 /** The routes of site admins that read the addresses of all users. */
 export const adminEmailGroup = defineGroup({
-  needs: { stores: IdentityStoresToken },
-  routes: ({ stores }) => [
+  needs: { domains: DomainNamesToken, stores: IdentityStoresToken },
+  routes: ({ domains, stores }) => [
     handle(adminListEmails, async (_call, { page }) => right(await stores.emails.listAll('', page)), {
-      reply: userEmailToWire,
+      reply: ({ email, login }) => emailWire(email, login, domains),
     }),
     handle(
       adminSearchEmails,
-      async (_call, { query, page }) => right(await stores.emails.listAll(searchTextOf(query.q), page)),
-      {
-        reply: userEmailToWire,
-      },
+      async (_call, { query, page }) => right(await stores.emails.listAll(searchTextOf(query.q, domains), page)),
+      { reply: ({ email, login }) => emailWire(email, login, domains) },
     ),
   ],
 })

@@ -100,7 +100,7 @@ export const consoleGroup = defineGroup({
     const deps = { ...given, passwords: passwordPolicyOf(given) }
     return [
       handle(consoleListUsers, makeListUsers(given), {
-        input: ({ query, page }) => ({ text: searchTextOf(query.q), page, listing: listingOf(query) }),
+        input: ({ query, page }) => ({ text: searchTextOf(query.q, given.domains), page, listing: listingOf(query) }),
         reply: consoleUser,
       }),
       handle(consoleCreateUser, makeCreateUser(deps), {

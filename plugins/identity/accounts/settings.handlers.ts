@@ -11,6 +11,7 @@ import {
   IdentitySettingsToken,
   IdentityStoresToken,
   IdentityUnitOfWorkToken,
+  DomainNamesToken,
   PasswordHasherToken,
 } from '../../../core/identity/ports.ts'
 import { UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
@@ -39,6 +40,7 @@ export const settingsGroup = defineGroup({
     clock: ClockToken,
     commonPasswords: CommonPasswordsToken,
     credentials: CredentialStoreToken,
+    domains: DomainNamesToken,
     hasher: PasswordHasherToken,
     onLocked: OnLockedToken,
     settings: IdentitySettingsToken,

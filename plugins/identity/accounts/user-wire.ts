@@ -1,5 +1,6 @@
 import type * as t from 'io-ts'
-import type { IdentitySettings } from '../../../core/identity/ports.ts'
+import { addressKey, readableAddress } from '../../../core/identity/emails/email-address.ts'
+import type { DomainNames, IdentitySettings } from '../../../core/identity/ports.ts'
 import type { EmailRecord, User, UserListing, UserOrder, Viewer } from '../../../core/identity/types.ts'
 import { userOrders } from '../../../core/identity/types.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
@@ -102,8 +103,9 @@ export const profileWire = (user: User) => ({
   description: user.description,
 })
 
-export const emailWire = (email: EmailRecord, login: string) => ({
+export const emailWire = (email: EmailRecord, login: string, domains: DomainNames) => ({
   email: email.email,
+  display_email: readableAddress(email.email, domains),
   verified: email.verified,
   primary: email.isPrimary,
   user_id: email.userId,
@@ -159,8 +161,8 @@ const otherWords = new Map<string, UserOrder>([
 const orderNamed = (word: string | undefined): UserOrder | undefined =>
   userOrders.find((order) => order === word) ?? otherWords.get(word ?? '')
 
-/** Returns a search text in the form that is compared: without regard to case. */
-export const searchTextOf = (text: string | undefined): string => (text ?? '').normalize('NFC').toLowerCase()
+/** Returns a search text in the form that is compared: without regard to case, and the domain of an address in ASCII. */
+export const searchTextOf = (text: string | undefined, domains: DomainNames): string => addressKey(text ?? '', domains)
 
 /** Returns undefined when no user can match. */
 export const listingOf = (query: t.TypeOf<typeof UsersQuery>): UserListing | undefined =>

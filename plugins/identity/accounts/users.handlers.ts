@@ -13,7 +13,12 @@ import {
 } from '../../../core/identity/accounts/profiles.ts'
 import { findUser } from '../../../core/identity/accounts/users.ts'
 import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
-import { IdentitySettingsToken, IdentityStoresToken, IdentityUnitOfWorkToken } from '../../../core/identity/ports.ts'
+import {
+  DomainNamesToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+} from '../../../core/identity/ports.ts'
 import type { User } from '../../../core/identity/types.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { PictureMakerToken, pictureType } from '../../../core/kernel/picture.ts'
@@ -48,8 +53,8 @@ import {
 } from './users.routes.ts'
 
 export const userGroup = defineGroup({
-  needs: { stores: IdentityStoresToken, settings: IdentitySettingsToken },
-  routes: ({ stores, settings }) => [
+  needs: { domains: DomainNamesToken, stores: IdentityStoresToken, settings: IdentitySettingsToken },
+  routes: ({ domains, stores, settings }) => [
     handle(getCaller, makeGetCaller({ stores }), {
       input: ({ query }) => ({ checksClientOrg: query.check_client_org === 'true' }),
       reply: ({ user, isClientOrgUser }, { call }) => {
@@ -63,7 +68,9 @@ export const userGroup = defineGroup({
       searchUsers,
       async ({ principal }, { query: { q, uid }, page }) =>
         // Older clients send 0 for any user.
-        right(await stores.users.search(viewerOf(principal), searchTextOf(q), uid === 0 ? undefined : uid, page)),
+        right(
+          await stores.users.search(viewerOf(principal), searchTextOf(q, domains), uid === 0 ? undefined : uid, page),
+        ),
       { reply: (user, { call }) => userWire(placeOf(settings, call), viewerOf(call.principal), user) },
     ),
     handle(getUser, makeGetUser({ stores }), {

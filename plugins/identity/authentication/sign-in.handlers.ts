@@ -34,6 +34,7 @@ export const signInGroup = defineGroup({
     csrf: CsrfTokensToken,
     digest: TokenDigestToken,
     entropy: EntropyToken,
+    domains: DomainNamesToken,
     hasher: PasswordHasherToken,
     onLocked: OnLockedToken,
     settings: IdentitySettingsToken,

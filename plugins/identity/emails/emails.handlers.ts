@@ -59,19 +59,19 @@ export const emailGroup = defineGroup({
         listEmails,
         async ({ principal }, { page }) => right(pageWithin(await emails.list(principal.userId), page)),
         {
-          reply: (email, { call }) => emailWire(email, call.principal.login),
+          reply: (email, { call }) => emailWire(email, call.principal.login, given.domains),
         },
       ),
       handle(addEmails, makeAddOwnEmails(given), {
         input: ({ body }) => body.emails,
-        reply: (added, { call }) => added.map((email) => emailWire(email, call.principal.login)),
+        reply: (added, { call }) => added.map((email) => emailWire(email, call.principal.login, given.domains)),
       }),
       handle(removeEmails, makeRemoveOwnEmails(given), { input: ({ body }) => body.emails }),
       handle(
         listAccountEmails,
         async ({ principal }, { page }) => right(pageWithin(await emails.list(principal.userId), page)),
         {
-          reply: (email, { call }) => ({ id: email.id, ...emailWire(email, call.principal.login) }),
+          reply: (email, { call }) => ({ id: email.id, ...emailWire(email, call.principal.login, given.domains) }),
         },
       ),
       handle(changeAccountEmail, makeChangeOwnEmail(given), {

@@ -40,7 +40,7 @@ export const addEmails = route({
   body: body(CreateEmailOption, emailsExample, { malformedAs: 422 }),
   ok: json(201, t.array(Email), [
     emailExample,
-    { ...emailExample, email: 'ada@example.net', verified: false, primary: false },
+    { ...emailExample, email: 'ada@example.net', display_email: 'ada@example.net', verified: false, primary: false },
   ]),
   failures: [EmailInvalid, EmailTaken, EmailDomainRefused, TooManyEmails, TooManyMails],
 })

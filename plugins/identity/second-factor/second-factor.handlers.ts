@@ -7,6 +7,7 @@ import {
   IdentitySettingsToken,
   IdentityStoresToken,
   IdentityUnitOfWorkToken,
+  DomainNamesToken,
   PasswordHasherToken,
   TokenDigestToken,
 } from '../../../core/identity/ports.ts'
@@ -48,6 +49,7 @@ export const secondFactorGroup = defineGroup({
     credentials: CredentialStoreToken,
     digest: TokenDigestToken,
     entropy: EntropyToken,
+    domains: DomainNamesToken,
     hasher: PasswordHasherToken,
     onLocked: OnLockedToken,
     oneTimePasswords: OneTimePasswordsToken,

@@ -9,7 +9,7 @@ import {
   makeInviteMember,
   makeWithdrawInvitation,
 } from '../../../core/organizations/invitations/invitations.ts'
-import type { Invitation } from '../../../core/organizations/invitations/ports.ts'
+import type { AddressReader, Invitation } from '../../../core/organizations/invitations/ports.ts'
 import {
   AddressReaderToken,
   InvitationStoreToken,
@@ -28,9 +28,10 @@ import {
   withdrawInvitation,
 } from './invitations.routes.ts'
 
-const toWire = (invitation: Invitation) => ({
+const invitationWire = (addresses: AddressReader) => (invitation: Invitation) => ({
   id: invitation.id,
   email: invitation.address.text,
+  display_email: addresses.readable(invitation.address.text),
   role: invitation.role,
   team_ids: invitation.teamIds,
   inviter: invitation.inviterLogin,
@@ -52,6 +53,7 @@ export const invitationGroup = defineGroup({
   },
   routes: (given) => {
     const toOrganization = organizationWire(given)
+    const toWire = invitationWire(given.addresses)
     return [
       handle(inviteMember, makeInviteMember({ ...given, baseUrl: () => given.identitySettings.baseUrl() }), {
         input: ({ grant, body }) => ({
@@ -75,6 +77,7 @@ export const invitationGroup = defineGroup({
         reply: ({ invitation, organization }, asked) => ({
           org: toOrganization(organization, asked),
           email: invitation.address.text,
+          display_email: given.addresses.readable(invitation.address.text),
           role: invitation.role,
           inviter: invitation.inviterLogin,
           expires_at: invitation.expiresAt,

@@ -245,7 +245,14 @@ test('addresses of all users are listed and searched, with paging', async (t) =>
   t.true(all.ok && all.value.total >= 4 && String(all.headers['link']).includes('rel="next"'))
   const found = await valueOf(client.call(adminSearchEmails, { query: { q: 'BOB@' } }))
   t.deepEqual(found.items, [
-    { email: 'bob@example.org', verified: true, primary: true, user_id: await idOf('bob'), username: 'bob' },
+    {
+      email: 'bob@example.org',
+      display_email: 'bob@example.org',
+      verified: true,
+      primary: true,
+      user_id: await idOf('bob'),
+      username: 'bob',
+    },
   ])
 })
 

@@ -115,9 +115,9 @@ test('at sign-in and at Basic, the responses for unknown, wrong and locked are e
       t.is(unknown.status, status)
       t.deepEqual(sameBytes(await surface('bob', 'wrong', '198.51.100.1')), sameBytes(unknown))
     }
-    for (let i = 0; i < 5; i++)
+    for (let i = 0; i < 20; i++)
       await basic(['ada', 'ADA', 'ada@example.org'][i % 3] as string, 'wrong', `198.51.100.${10 + i}`)
-    for (let i = 0; i < 5; i++) await basic('nobody', 'wrong', `198.51.100.${20 + i}`)
+    for (let i = 0; i < 20; i++) await basic('nobody', 'wrong', `198.51.100.${30 + i}`)
     for (const [surface] of surfaces) {
       const unknown = await surface('someone-else', 'wrong', '198.51.100.2')
       for (const [name, text] of [

@@ -58,6 +58,31 @@ test('a session has an opaque cookie for the browser and one for its scripts', a
   t.true(cookiesOf(opened).some((cookie) => cookie.startsWith('_csrf=') && !/HttpOnly/i.test(cookie)))
 })
 
+test('a browser with a remembered login signs in while its network is locked', async (t) => {
+  await makeUser('locked-out')
+  const first = await signIn('locked-out', password, { remember: true })
+  const Cookie = `moorage_session_remember=${cookieValue(first, 'moorage_session_remember')}`
+  const body = { username: 'locked-out', password }
+  for (let i = 0; i < 5; i++) await signIn('locked-out', 'wrong')
+  t.is((await send('POST', '/user/signin', { body })).status, 404)
+  t.is((await send('POST', '/user/signin', { body, headers: { Cookie: `${Cookie}x` } })).status, 404)
+  t.is((await send('POST', '/user/signin', { body, headers: { Cookie } })).status, 200)
+})
+
+test('a user signs in with an internationalized domain as it was typed', async (t) => {
+  const email = 'idn@bücher.org'
+  await send('POST', '/admin/users', { token: fixture.service.adminToken, body: { username: 'idn', email, password } })
+  t.is((await signIn(email)).status, 200)
+  t.is((await signIn('idn@xn--bcher-kva.org')).status, 200)
+  t.is((await send('GET', '/user', { basic: [email, password] })).status, 200)
+  const own = await send('GET', '/user/emails', { basic: ['idn', password] })
+  t.like(own.json[0], { email: 'idn@xn--bcher-kva.org', display_email: email })
+  const found = await send('GET', `/admin/emails/search?q=${encodeURIComponent('idn@bücher.org')}`, {
+    token: fixture.service.adminToken,
+  })
+  t.is(found.json.length, 1)
+})
+
 test('a session opens reads, and changes only with its CSRF value and from the same site', async (t) => {
   const { csrf, headers, follow } = await openSession('csrf')
   t.is((await send('GET', '/user', { headers })).json.login, 'csrf')

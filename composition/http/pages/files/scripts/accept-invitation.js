@@ -22,11 +22,11 @@ const show = async (login) => {
   byId('account').hidden = false
   const answer = await ask('GET', path)
   if (answer.status !== 200) return tell(answer.message, true)
-  const { org, role, inviter, email, expires_at } = answer.json
+  const { org, role, inviter, display_email, expires_at } = answer.json
   byId('organization').textContent = org.full_name === '' ? org.username : org.full_name + ' (' + org.username + ')'
   byId('role').textContent = role
   byId('inviter').textContent = inviter
-  byId('invited-email').textContent = email
+  byId('invited-email').textContent = display_email
   byId('expires').textContent = new Date(expires_at).toLocaleString()
   showOnly('invitation-form')
   tell('')

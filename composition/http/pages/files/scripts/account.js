@@ -54,12 +54,12 @@ const showProfile = async () => {
 }
 
 const showAddresses = async () => {
-  const rows = (await list(settings + '/account/email')).map(({ id, email, verified, primary }) => {
-    const facts = [email, primary ? '(primary)' : '', verified ? '' : '(not confirmed)']
+  const rows = (await list(settings + '/account/email')).map(({ id, email, display_email, verified, primary }) => {
+    const facts = [display_email, primary ? '(primary)' : '', verified ? '' : '(not confirmed)']
       .filter((fact) => fact !== '')
       .join(' ')
     const change = (text, done, method, path, body) =>
-      button(text, email, async () => (await act(done, method, path, body)) && showAddresses())
+      button(text, display_email, async () => (await act(done, method, path, body)) && showAddresses())
     const path = settings + '/account/email'
     return row(
       facts,
