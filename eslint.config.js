@@ -58,9 +58,18 @@ const globalFetch = {
 
 /** What the scripts of the pages use of the browser. */
 const browserGlobals = Object.fromEntries(
-  ['addEventListener', 'document', 'fetch', 'history', 'location', 'DOMParser', 'URL', 'URLSearchParams'].map(
-    (name) => [name, 'readonly'],
-  ),
+  [
+    'addEventListener',
+    'document',
+    'fetch',
+    'history',
+    'location',
+    'navigator',
+    'setTimeout',
+    'DOMParser',
+    'URL',
+    'URLSearchParams',
+  ].map((name) => [name, 'readonly']),
 )
 const asHtml = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writeln'].map((property) => ({
   property,

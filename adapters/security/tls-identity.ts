@@ -90,15 +90,21 @@ export const openSelfSignedIdentity = async (folder: string, hosts: readonly str
  * two do not match.
  */
 export const readTlsIdentity = (certificatePath: string, keyPath: string): TlsIdentity => {
-  const certificatePem = readPem(certificatePath)
-  const keyPem = readPem(keyPath)
-  let belongs: boolean
-  try {
-    belongs = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem))
-  } catch {
-    throw new Error(`${certificatePath} and ${keyPath} must be a certificate and its private key, both PEM.`)
-  }
-  if (!belongs) throw new Error(`The key in ${keyPath} is not the one of the certificate in ${certificatePath}.`)
+  const certificatePem = readPem('MOORAGE_TLS_CERTIFICATE', certificatePath)
+  const keyPem = readPem('MOORAGE_TLS_KEY', keyPath)
+  const certificate = parsed(
+    () => new X509Certificate(certificatePem),
+    `MOORAGE_TLS_CERTIFICATE: ${certificatePath} is not a certificate in PEM.`,
+  )
+  const key = parsed(
+    () => createPrivateKey(keyPem),
+    `MOORAGE_TLS_KEY: ${keyPath} is not a private key in PEM without a passphrase.`,
+  )
+  if (!certificate.checkPrivateKey(key))
+    throw new Error(
+      `The key in ${keyPath} (MOORAGE_TLS_KEY) is not the one of the certificate in ${certificatePath} ` +
+        '(MOORAGE_TLS_CERTIFICATE).',
+    )
   return { certificatePem, keyPem, isSelfSigned: false }
 }
 
@@ -200,10 +206,18 @@ export const watchTlsIdentity = ({
 const notValid = (path: string, { from, until }: Validity): string =>
   `The certificate in ${path} is valid from ${from.toISOString()} until ${until.toISOString()}, which is not now.`
 
-const readPem = (path: string): string => {
+const parsed = <A>(parse: () => A, problem: string): A => {
+  try {
+    return parse()
+  } catch (cause) {
+    throw new Error(problem, { cause })
+  }
+}
+
+const readPem = (setting: string, path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new Error(`${path} cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`)
+    throw new Error(`${setting}: ${path} cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`)
   }
 }

@@ -7,6 +7,7 @@ import type { ResetOptions, SeedOptions } from './demo/demo.ts'
 import type { Describe } from './describe.ts'
 import { examples, withConfig, withJson } from './describe.ts'
 import type { BundleOptions } from './support-bundle/support-bundle.ts'
+import type { OpenApiOptions } from './deployment.ts'
 import type { ServeOptions } from './serve.ts'
 import { describeKeys } from './keys/describe-keys.ts'
 import type { TestPortOptions } from './test-port/test-port.ts'
@@ -66,11 +67,16 @@ const describeService: Describe = (program, run, context) => {
 
   withJson(program.command('openapi'))
     .description('Print the OpenAPI document of this deployment; it is JSON, with or without --json.')
+    .option('--tag <name>', 'only the operations with this tag, for a small generated client')
     .addHelpText(
       'after',
-      examples('moorage openapi > openapi.json', 'MOORAGE_DEPLOYMENT_TYPE=VendorHosted moorage openapi'),
+      examples(
+        'moorage openapi > openapi.json',
+        "moorage openapi --tag 'Organizations' > organizations.json",
+        'MOORAGE_DEPLOYMENT_TYPE=VendorHosted moorage openapi',
+      ),
     )
-    .action((options: CommonOptions) =>
+    .action((options: OpenApiOptions) =>
       run(async () => (await import('./deployment.ts')).printOpenApi(context, options)),
     )
 

@@ -5,6 +5,7 @@ import { IdentitySettingsToken } from '../../core/identity/ports.ts'
 import type { LoadedConfig } from '../config/config.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import { buildDocument } from '../http/openapi/document.ts'
+import { documentOfTag } from '../http/openapi/tagged.ts'
 import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
 import { passingFoundation } from '../service/foundation.ts'
@@ -78,11 +79,21 @@ const printResult = (
   context.print(`\n${assembly.plugins.length} plugins, ${assembly.routes.length} routes, ${assembly.jobs.length} jobs.`)
 }
 
-export const printOpenApi = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+export interface OpenApiOptions extends CommonOptions {
+  readonly tag?: string
+}
+
+export const printOpenApi = async (context: CommandContext, options: OpenApiOptions): Promise<ExitCode> => {
   const { assembly, boot, container, tags } = await describeDeployment(await configOf(context, options))
   const { sessionCookie } = container.resolve(IdentitySettingsToken)
   const facts = { baseUrl: boot.baseUrl(), sessionCookie, deployment: boot.deployment, tags }
-  context.print(indented(toWireJson(buildDocument(assembly.routes, facts))))
+  const whole = buildDocument(assembly.routes, facts)
+  const document = options.tag === undefined ? whole : documentOfTag(whole, options.tag)
+  if (document === undefined) {
+    context.say(`There is no tag ${options.tag}. The tags are: ${whole.tags.map(({ name }) => name).join('; ')}`)
+    return 2
+  }
+  context.print(indented(toWireJson(document)))
   return 0
 }
 

@@ -87,6 +87,8 @@ export interface ApiServer {
 /** The longest interval at which Node checks for late requests. */
 const longestLookMs = 500
 
+const maxRequestsPerSocket = 1_000
+
 const tune = (server: Server, limits: HttpLimits): void => {
   const lookMs = Math.min(longestLookMs, limits.headers / 10)
   // A check must be early rather than late.
@@ -95,7 +97,15 @@ const tune = (server: Server, limits: HttpLimits): void => {
   // Longer than load balancers keep connections, so that the service never closes one that a load balancer is about to
   // use.
   server.keepAliveTimeout = limits.keepAlive
-  server.maxRequestsPerSocket = 1_000
+  server.maxRequestsPerSocket = maxRequestsPerSocket
+  // Node would say on the last answer that it closes the connection, and then answer further requests of the client with
+  // an empty 503. A closed connection tells the client that they were not carried out.
+  const requests = new WeakMap<Socket, number>()
+  server.prependListener('request', ({ socket }, res) => {
+    const count = (requests.get(socket) ?? 0) + 1
+    requests.set(socket, count)
+    if (count >= maxRequestsPerSocket) res.shouldKeepAlive = false
+  })
   server.maxConnections = connectionLimit()
   Object.assign(server, {
     // Node reads this when it starts to listen; the default is 30 s. restify passes no options to Node.

@@ -35,6 +35,7 @@ const statusOfKind: Readonly<Record<FailureKind, number>> = {
   Unprocessable: 422,
   Backoff: 429,
   Upstream: 500,
+  BadGateway: 502,
   Unavailable: 503,
 }
 
@@ -65,7 +66,7 @@ export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'me
       errors: failure.errors,
       about: failure.about,
       reason: failure.reason,
-      isUpstream: failure.kind === 'Upstream' ? true : undefined,
+      isUpstream: failure.kind === 'Upstream' || failure.kind === 'BadGateway' ? true : undefined,
       origin: failure.origin?.error,
     }),
     headers: headersOf(status, failure, route?.method),
@@ -120,6 +121,7 @@ const reasonOfStatus: Readonly<Record<number, string>> = {
   409: 'Conflict',
   429: 'TooManyRequests',
   500: 'InternalError',
+  502: 'InternalError',
   503: 'ServiceUnavailable',
 }
 

@@ -20,8 +20,11 @@ import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from './
 
 /** The content served in addition to the declared routes: documentation, and the frontend outside the API's root. */
 export interface Pages {
-  /** Returns the documentation page, one of its assets or the API description, by validated path, or undefined. */
-  documentation(path: string, headers: Preferred): Answer | undefined
+  /**
+   * Returns the documentation page, one of its assets or the API description, by validated path, or undefined. The
+   * description is that of one tag if the query names it.
+   */
+  documentation(path: string, headers: Preferred, query: URLSearchParams): Answer | undefined
   /**
    * Returns the answer of any other GET outside the API, or undefined where no page can be and for clients that expect
    * the API there.
@@ -213,7 +216,7 @@ export const makeFirst = (
   pages: Pages,
 ): ((req: IncomingMessage, res: ServerResponse) => boolean) => {
   const page = (req: IncomingMessage, context: RequestContext): Answer | undefined => {
-    const documented = pages.documentation(context.path, req.headers)
+    const documented = pages.documentation(context.path, req.headers, context.params)
     if (documented !== undefined) return documented
     return roots.some((root) => isUnder(context.path, root))
       ? undefined

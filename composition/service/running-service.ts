@@ -403,6 +403,12 @@ const startHeartbeat = async (
     await sayAlive()
     await idempotency.sweep()
   }
+  if (boot.database.dialect === 'sqlite' && boot.processes.count === 1 && (await register.alive()).length > 0)
+    boot.log.warn(
+      {},
+      'another service used this SQLite file within the last ten seconds. Stop it if it still runs: clients of one ' +
+        'service do not get the events of the other. For several services use MySQL or MariaDB.',
+    )
   await sayAlive()
   const orWarn = (step: Promise<void>): Promise<void> =>
     step.catch((error: unknown) => boot.log.warn({ error }, 'the database was not told whether this process lives'))

@@ -15,6 +15,7 @@ export type FailureKind =
   | 'Unprocessable'
   | 'Backoff'
   | 'Upstream'
+  | 'BadGateway'
   | 'Unavailable'
 
 /** The object of a refusal, for the audit log only: it is never sent to the caller. */

@@ -35,6 +35,8 @@ export interface AccountNameRefused {
 }
 
 export const maxAccountNameLength = 40
+/** The form of names of users and organizations, in words. */
+export const accountNameRule = `1 to ${maxAccountNameLength} letters or digits, with single "-", "_" or "." between them`
 
 /** Letters and digits, separated by single `-`, `_` or `.`. Matching takes linear time. */
 export const accountNamePattern = /^[0-9A-Za-z]+(?:[-._][0-9A-Za-z]+)*$/
@@ -71,7 +73,7 @@ export const parseAccountName = (text: string): Either<AccountNameRefused, Accou
   if (text.length > maxAccountNameLength || !accountNamePattern.test(text)) {
     return left({
       reason: 'INVALID',
-      message: `A name has 1 to ${maxAccountNameLength} letters or digits, with single "-", "_" or "." between them.`,
+      message: `A name has ${accountNameRule}.`,
     })
   }
   const key = accountNameKey(text)

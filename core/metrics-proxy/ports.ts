@@ -94,8 +94,6 @@ export interface TenantDirectory {
    * Returns the cluster's records in the accounts of which the caller is a member, and in the caller's own. One query.
    */
   ofCaller(clusterUid: string, caller: UserId): Promise<readonly ClusterOfCaller[]>
-  /** Reports whether any account has the cluster. */
-  exists(clusterUid: string): Promise<boolean>
   /** Reports whether the account has the cluster. */
   has(ownerId: AccountId, clusterUid: string): Promise<boolean>
 }

@@ -81,12 +81,14 @@ export const makeFindTenant =
     if (isLeft(parsed)) return parsed
     const { ownerId, clusterUid } = parsed.right
     const found = await tenants.find(ownerId, clusterUid, principal.userId)
-    if (found?.clusterName === undefined) return left(TenantMissing('The owner or the cluster does not exist.'))
+    if (found === undefined) return left(TenantMissing('The owner does not exist.'))
+    // Whether the owner has the cluster is for members only.
     if (isElsewhere(principal, ownerId))
       return left(AccessDenied('A token for public objects, or for another organization, does not read its metrics.'))
     if (!found.isMember) return left(NotOfTenant('You are not a member of the organization that owns the cluster.'))
     const barred = entryRefusal(principal, found.entry, clock.now())
     if (barred !== undefined && !principal.isSiteAdmin) return left(barred)
+    if (found.clusterName === undefined) return left(TenantMissing('The organization does not have the cluster.'))
     return right({
       owner: found.ownerName,
       clusterName: found.clusterName,
@@ -161,8 +163,8 @@ const choose = (
 /**
  * Finds the record that a request is about, among those of the accounts that the caller administers. Takes one query;
  * more only to explain a refusal, and to find a hub that the record does not name.
- * Failures: ClusterMissing (no account has the cluster, or the hub or client organization is not one of the caller's),
- * AccessDenied (others have it, or the caller does not administer the account), MetricsRefused, EntryRefusal.
+ * Failures: ClusterMissing (the hub or client organization is not one of the caller's), AccessDenied (no account that
+ * the caller administers has the cluster; whether others have it is not disclosed), MetricsRefused, EntryRefusal.
  */
 export const makeFindSubject =
   ({ tenants, clock }: { readonly tenants: TenantDirectory; readonly clock: Clock }) =>
@@ -176,10 +178,7 @@ export const makeFindSubject =
     const { clusterUid, clientOrgId, hubUid, projectId } = fields.right
     const all = await tenants.ofCaller(clusterUid, principal.userId)
     const mine = all.filter((each) => administers(principal, each))
-    if (mine.length === 0)
-      return (await tenants.exists(clusterUid))
-        ? left(AccessDenied('The cluster belongs to another account, or you do not administer the account.'))
-        : left(ClusterMissing('The cluster does not exist.'))
+    if (mine.length === 0) return left(AccessDenied('No account that you administer has the cluster.'))
     const chosen = choose(mine, org, clientOrgId)
     if (isLeft(chosen)) return chosen
     const { cluster, tenant } = chosen.right

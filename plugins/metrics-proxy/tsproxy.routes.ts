@@ -50,8 +50,8 @@ const registerExample = {
   ...contextExample,
 }
 const rights =
-  'The caller must be an admin of the account that has the cluster. Returns 404 if no account has the cluster, and ' +
-  '403 if only accounts of others have it.'
+  'The caller must be an admin of the account that has the cluster. Returns 403 if the caller administers no account ' +
+  'that has it, whether or not others have it.'
 const repeatable =
   'A registration that is repeated without a change asks no other system. Credentials are stored sealed and never ' +
   'returned. The datasource reads through the metrics proxy with a token of the caller, which can only read and ' +

@@ -1,3 +1,4 @@
+import { accountNameRule } from '../../core/kernel/ids.ts'
 import * as t from 'io-ts'
 import type { RoleId, TeamId, TokenId } from '../../core/kernel/ids.ts'
 import type { InvitationId } from '../../core/organizations/invitations/ports.ts'
@@ -13,6 +14,7 @@ import {
   freeText,
   Instant,
   int32,
+  linePattern,
   listOf,
   naming,
   noted,
@@ -22,6 +24,7 @@ import {
   pathId,
   PathName,
   pathName,
+  patternText,
   request,
   SafeInteger,
   textLines,
@@ -156,10 +159,13 @@ const profile = {
       'organization, else unchanged; empty: cleared.',
   ),
 }
+/** Other texts decode too, so that the rule can say what is wrong with them. A missing name is answered with the rule. */
+const NewName = patternText(linePattern, 255, `a name of ${accountNameRule}`)
+
 export const CreateOrgOption = request(
   {
     username: described(
-      freeText(255),
+      NewName,
       'The name of the new organization, unique among users and organizations without regard to case.',
     ),
     ...profile,
@@ -169,7 +175,7 @@ export const CreateOrgOption = request(
 export const EditOrgOption = request(profile, 'EditOrgOption')
 export const RenameOrgOption = request(
   {
-    new_name: described(freeText(255), 'The new name, unique among users and organizations without regard to case.'),
+    new_name: described(NewName, 'The new name, unique among users and organizations without regard to case.'),
   },
   'RenameOrgOption',
 )

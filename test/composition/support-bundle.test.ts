@@ -217,6 +217,14 @@ test('forms of credentials are removed wherever they occur, and clusters are num
   t.is(withoutSecrets(`token ${token} ends`, []), 'token [removed] ends')
   t.is(withoutSecrets('mysql://u:p%40ss@db/x', []), 'mysql://u:[removed]@db/x')
   t.is(withoutSecrets('password=hunter2&x=1', []), 'password=[removed]&x=1')
+  for (const text of [
+    'Authorization: Bearer hunter2',
+    'authorization=token hunter2, next',
+    '"authorization": "Basic hunter2"',
+    'sent bearer hunter2 to it',
+    'Bearer hunter2~x',
+  ])
+    t.false(withoutSecrets(text, []).includes('hunter2'), text)
   t.false(withoutSecrets('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----', []).includes('AAAA'))
   t.is(withoutSecrets('a hunter2 b', ['hunter2']), 'a [removed] b')
   t.is(

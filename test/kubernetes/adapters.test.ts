@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import test from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { stringify } from 'yaml'
+import { parse as parseYaml, stringify } from 'yaml'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
 import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
@@ -236,6 +236,15 @@ const refusal = (text: string): string => {
   if (isRight(parsed)) throw new Error('it was accepted')
   return parsed.left.message
 }
+
+test('a kubeconfig with one name twice is refused, as kubectl does', (t) => {
+  const twice = (list: 'clusters' | 'users' | 'contexts') => {
+    const file = parseYaml(kubeconfig()) as Record<string, unknown[]>
+    return parse(stringify({ ...file, [list]: [...(file[list] ?? []), ...(file[list] ?? [])] }))
+  }
+  for (const list of ['clusters', 'users', 'contexts'] as const)
+    t.like(twice(list), { left: { message: `Two of the ${list} of the access config have the same name.` } })
+})
 
 test('a token with an inline authority is accepted, and printing it shows no secret', (t) => {
   const parsed = parse(kubeconfig())

@@ -132,6 +132,7 @@ test('what does not exist is 404, and what is of others is 401', async (t) => {
   t.false(theirs.text.includes(otherOrg))
   t.is((await hook(other.token, `${otherId}.${uid}/x`)).status, 200)
   t.is((await hook(other.token, `${orgId}.${uid}/x`)).status, 401)
+  t.is((await hook(other.token, `${orgId}.00000000-0000-4000-8000-00000000dead/x`)).status, 401, 'nor what it lacks')
   t.is((await world.service.send('GET', `/api/v1/tsproxy/auth/${orgId}.${uid}/x`)).status, 401, 'without a credential')
 })
 

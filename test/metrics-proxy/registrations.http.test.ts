@@ -319,7 +319,7 @@ test('bad input is refused, and no system is asked', async (t) => {
     [422, {}],
     [422, { metrics: url }],
     [422, { metrics: url, clusterUID: 'pier' }],
-    [404, { metrics: url, clusterUID: '00000000-0000-4000-8000-00000000dead' }],
+    [403, { metrics: url, clusterUID: '00000000-0000-4000-8000-00000000dead' }],
     [422, bodyOf({ metrics: {} })],
     [422, bodyOf({ metrics: { ...url, ...metricsOfPier } })],
     [422, bodyOf({ metrics: { url: 'ftp://example.com/' } })],
@@ -374,8 +374,8 @@ test('only an admin of the account that has the cluster registers it', async (t)
     t.is((await unregister('dashA', person.token, { clusterUID: world.uid })).status, 403)
   }
   const unknown = { metrics: metricsOfPier, clusterUID: '00000000-0000-4000-8000-00000000dead' }
-  t.is((await register('dashA', stranger.token, unknown)).status, 404)
-  t.is((await unregister('dashA', stranger.token, unknown)).status, 404)
+  t.is((await register('dashA', stranger.token, unknown)).status, 403)
+  t.is((await unregister('dashA', stranger.token, unknown)).status, 403)
   t.is((await hook(member.token, backend)).status, 200, 'each member reads')
   t.is((await hook(stranger.token, backend)).status, 401)
   t.is((await hook(service.adminToken, backend)).status, 401, 'a site admin is no member')

@@ -167,8 +167,6 @@ export const metricsStoresSuite = contractSuite<MetricsStoresBench>(about, (onBe
       (await tenants.ofCaller(uidOf(503), ann)).map(({ context }) => [context.accountKind, context.level]),
       [['user', 'owner']],
     )
-    t.is(await tenants.exists(uidOf(502)), true)
-    t.is(await tenants.exists('uid-none'), false)
     t.is(await tenants.has(otherOrg, uidOf(502)), true)
     t.is(await tenants.has(org, uidOf(502)), false)
   })

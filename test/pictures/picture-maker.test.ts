@@ -13,6 +13,20 @@ const sharpPictureMaker = makeSharpPictureMaker((_bytes, work) => work())
 const plain = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 90 } } })
 
+test('a picture with a small side becomes a square of that side', async (t) => {
+  for (const [width, height] of [
+    [85, 385],
+    [385, 85],
+    [1, 300],
+  ] as const) {
+    const bytes = await sharp({ create: { width, height, channels: 3, background: 'teal' } })
+      .png()
+      .toBuffer()
+    const made = await sharp(unwrap(await sharpPictureMaker.square(bytes, 290))).metadata()
+    t.deepEqual([made.width, made.height], [Math.min(width, height), Math.min(width, height)])
+  }
+})
+
 test('each kind that is taken becomes a square PNG of at most the asked size', async (t) => {
   const sources = {
     png: await plain(300, 200).png().toBuffer(),

@@ -16,6 +16,8 @@ import { sampleRoutes } from '../support/sample-routes.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 
+const noQuery = new URLSearchParams()
+
 const maxPictureBytes = 256 * 1024
 
 const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const
@@ -28,11 +30,30 @@ const textOf = (answer: Answer | undefined): string => Buffer.from(answer?.body 
 const typeOf = (answer: Answer | undefined): unknown => answer?.headers['Content-Type']
 
 test('the description is one tagged answer', (t) => {
-  const answer = pages.documentation('/api/v1/openapi.json', {})
+  const answer = pages.documentation('/api/v1/openapi.json', {}, noQuery)
   t.is((JSON.parse(textOf(answer)) as { openapi: string }).openapi, '3.1.0')
   const tag = String(answer?.headers['ETag'])
   t.is(answer?.notModifiedFor?.(tag)?.status, 304)
   t.is(answer?.notModifiedFor?.('"other"'), undefined)
+})
+
+test('the description of one tag has its operations and the components that they use', (t) => {
+  const whole = buildDocument(sampleRoutes, {
+    baseUrl: 'http://h:1',
+    sessionCookie: 's',
+    deployment,
+    tags: documentTags,
+  })
+  for (const { name } of whole.tags) {
+    const answer = pages.documentation('/api/v1/openapi.json', {}, new URLSearchParams({ tag: name }))
+    const own = JSON.parse(textOf(answer)) as typeof whole
+    const operations = (of: typeof whole) =>
+      Object.values(of.paths).flatMap((item) => Object.values(item) as { readonly tags: readonly string[] }[])
+    t.is(operations(own).length, operations(whole).filter(({ tags }) => tags.includes(name)).length, name)
+    for (const [, section = '', component = ''] of JSON.stringify(own).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g))
+      t.truthy(own.components[section]?.[component], `${section} ${component}`)
+  }
+  t.is(pages.documentation('/api/v1/openapi.json', {}, new URLSearchParams({ tag: 'none' })), undefined)
 })
 
 for (const [accept, isPage] of [
@@ -45,13 +66,13 @@ for (const [accept, isPage] of [
   [','.repeat(10_000), false],
 ] as const)
   test(`/swagger for Accept ${String(accept).slice(0, 60)}`, (t) => {
-    const answer = pages.documentation('/api/v1/swagger', accept === undefined ? {} : { accept })
+    const answer = pages.documentation('/api/v1/swagger', accept === undefined ? {} : { accept }, noQuery)
     t.is(typeOf(answer), isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8')
     t.is(answer?.headers['Vary'], 'Accept-Encoding, Accept')
   })
 
 test('the documentation page loads from here only, and everything that it loads is there', (t) => {
-  const answer = pages.documentation('/api/v1/docs', {})
+  const answer = pages.documentation('/api/v1/docs', {}, noQuery)
   const html = textOf(answer)
   const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)]
     .map((match) => match[1] ?? '')
@@ -59,18 +80,18 @@ test('the documentation page loads from here only, and everything that it loads 
   t.true(loaded.length >= 4)
   for (const path of loaded) {
     t.true(path.startsWith('/api/v1/'), path)
-    t.is(pages.documentation(path, {})?.status, 200, path)
+    t.is(pages.documentation(path, {}, noQuery)?.status, 200, path)
   }
   for (const directive of ["default-src 'none'", "script-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"])
     t.true(String(answer?.headers['Content-Security-Policy']).includes(directive), directive)
 })
 
 test('each operation has a page of its own, which the list links to', (t) => {
-  const list = textOf(pages.documentation('/api/v1/docs', {}))
+  const list = textOf(pages.documentation('/api/v1/docs', {}, noQuery))
   const linked = [...list.matchAll(/href="(\/api\/v1\/docs\/operations\/[^"]+)"/g)].map((match) => match[1] ?? '')
   t.is(linked.length, sampleRoutes.flatMap(({ methods }) => methods).length)
-  for (const path of linked) t.is(pages.documentation(path, {})?.status, 200, path)
-  const edit = textOf(pages.documentation('/api/v1/docs/operations/sample.editBoat', {}))
+  for (const path of linked) t.is(pages.documentation(path, {}, noQuery)?.status, 200, path)
+  const edit = textOf(pages.documentation('/api/v1/docs/operations/sample.editBoat', {}, noQuery))
   for (const text of [
     'PATCH',
     '/boats/{owner}/{id}',
@@ -80,26 +101,26 @@ test('each operation has a page of its own, which the list links to', (t) => {
     'data-body',
   ])
     t.true(edit.includes(text), text)
-  t.is(pages.documentation('/api/v1/docs/operations/sample.nothing', {}), undefined)
-  t.is(pages.documentation('/api/v1/docs/operations/constructor', {}), undefined)
+  t.is(pages.documentation('/api/v1/docs/operations/sample.nothing', {}, noQuery), undefined)
+  t.is(pages.documentation('/api/v1/docs/operations/constructor', {}, noQuery), undefined)
 })
 
 test('the properties of a body that contains itself end', (t) => {
-  const page = textOf(pages.documentation('/api/v1/docs/operations/sample.editBoat', {}))
+  const page = textOf(pages.documentation('/api/v1/docs/operations/sample.editBoat', {}, noQuery))
   t.true(page.includes('array of Tree'))
 })
 
 test('no script of ours keeps anything in the browser', (t) => {
-  const script = textOf(pages.documentation('/api/v1/docs/docs.js', {}))
+  const script = textOf(pages.documentation('/api/v1/docs/docs.js', {}, noQuery))
   for (const source of [script, ...Object.values(pageFiles('scripts/'))])
     t.notRegex(source, /localStorage|sessionStorage|indexedDB|caches\.|document\.cookie\s*=/)
 })
 
 test('a text is sent in the coding that the client accepts', (t) => {
   const path = '/api/v1/openapi.json'
-  const plain = pages.documentation(path, {})
+  const plain = pages.documentation(path, {}, noQuery)
   const packed = (acceptEncoding: string): Answer | undefined =>
-    pages.documentation(path, { 'accept-encoding': acceptEncoding })
+    pages.documentation(path, { 'accept-encoding': acceptEncoding }, noQuery)
   t.is(plain?.headers['Content-Encoding'], undefined)
   t.is(plain?.headers['Vary'], 'Accept-Encoding, Accept')
   t.is(packed('gzip, br')?.headers['Content-Encoding'], 'br')
@@ -113,7 +134,7 @@ test('a text is sent in the coding that the client accepts', (t) => {
 
 test('no other file can be had through the documentation', (t) => {
   for (const name of ['package.json', '../openapi.json', '..%2fpackage.json', 'constructor', '__proto__', '']) {
-    t.is(pages.documentation(`/api/v1/docs/${name}`, {}), undefined, name)
+    t.is(pages.documentation(`/api/v1/docs/${name}`, {}, noQuery), undefined, name)
   }
 })
 
@@ -286,6 +307,25 @@ test.serial('branding over HTTP: public with an ETag, changed by site admins, re
   t.deepEqual([refused.status, refused.json.code], [422, 'BrandingRefused'])
   t.is((await change({ showAppTag: 'yes' })).status, 422)
   t.is((await change({ appName: 'Harbour' })).status, 200)
+})
+
+test('a refusal names the part that another deployment has, the rule for a name and the header for a body', async (t) => {
+  const token = service.adminToken
+  const messageOf = async (...args: Parameters<TestService['send']>) => (await service.send(...args)).json.message
+  t.is(
+    await messageOf('GET', '/api/v1/contracts/7', { token }),
+    'This deployment does not have the path: the part contracts needs MOORAGE_DEPLOYMENT_TYPE=VendorHosted.',
+  )
+  t.regex(await messageOf('POST', '/api/v1/orgs', { token, body: {} }), /a name of 1 to 40 letters or digits/)
+  t.regex(
+    await messageOf('POST', '/api/v1/orgs', { token, body: { username: 'acme', fullname: 'x' } }),
+    /did you mean full_name\?$/,
+  )
+  t.regex(await messageOf('GET', '/api/v1/teams/owners', { token }), /must be an id \(an integer from 1\)/)
+  const headers = { Authorization: `token ${token}`, 'Content-Type': 'text/plain' }
+  const reply = await fetch(`${service.baseUrl}/api/v1/orgs`, { method: 'POST', headers, body: '{}' })
+  t.is(reply.status, 415)
+  t.regex(((await reply.json()) as { message: string }).message, /Content-Type: application\/json/)
 })
 
 test('a path without the root of the API is 404 in JSON, which names the path that was meant', async (t) => {

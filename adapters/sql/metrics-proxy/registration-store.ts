@@ -150,7 +150,6 @@ const tenantStatements = (db: SqlDatabase) => ({
       .where((mine) => mine.whereNotNull('m.user_id').orWhere('a.id', p.ownId))
       .orderBy('c.id'),
   ),
-  exists: db.prepare(pick(clusters, 'uid'), pick(clusters, 'id'), (k, p) => k('clusters').where('uid', p.uid).limit(1)),
   has: db.prepare(pick(clusters, 'ownerId', 'uid'), pick(clusters, 'id'), (k, p) =>
     k('clusters').where('owner_id', p.ownerId).where('uid', p.uid).limit(1),
   ),
@@ -192,7 +191,6 @@ export const makeSqlTenantDirectory = (db: SqlDatabase): ((runner: SqlRunner) =>
         first === undefined ? [] : [clusterOf(userId, [first, ...rest])],
       )
     },
-    exists: async (uid) => (await runner.first(s.exists, { uid })) !== undefined,
     has: async (ownerId, uid) => (await runner.first(s.has, { ownerId, uid })) !== undefined,
   })
 }

@@ -145,12 +145,13 @@ const onService = async (
 ): Promise<void> => {
   const anyPort = { host: '127.0.0.1', port: 0 }
   const addresses = { listen: anyPort, marketplaceListen: anyPort, opsListen: anyPort, baseUrl: undefined }
+  const progress = makeProgress(context)
+  progress.show('Starting the service and making its tables …')
   const service = await startRunning({
     config: { ...config, settings: { ...config.settings, ...addresses } },
     log: silentLog,
     runsJobs: false,
-  })
-  const progress = makeProgress(context)
+  }).finally(() => progress.clear())
   try {
     await work(service, (text) => progress.show(text))
   } finally {

@@ -9,8 +9,10 @@ const credentialForms: readonly RegExp[] = [
   /-----BEGIN [A-Z0-9 ]+-----[\s\S]*?(?:-----END [A-Z0-9 ]+-----|$)/g,
   /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
   /(?<=:\/\/[^\s/:@]{0,100}:)[^\s/@]+(?=@)/g,
-  /(?<=\b(?:password|passwd|secret|token|authorization|api[_-]?key)["']?\s*[:=]\s*["']?)[^\s"',;&}]+/gi,
-  /(?<=\b(?:Bearer|Basic)\s+)[\w+/=.-]{8,}/g,
+  // A scheme in front of the credential, as in `Authorization: Bearer x`, must not be taken for it.
+  /(?<=\b(?:Bearer|Basic|Negotiate)\s+)[^\s"',;]+/gi,
+  /(?<=\bauthorization["']?\s*[:=]\s*["']?)(?:[\w-]+\s+)?[^\s"',;&}]+/gi,
+  /(?<=\b(?:password|passwd|secret|token|api[_-]?key)["']?\s*[:=]\s*["']?)[^\s"',;&}]+/gi,
   /\bmoorc?_[0-9A-Za-z]{16,}/g,
   /\b[0-9a-f]{40,}\b/g,
 ]

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Answer } from '../answer/packed-answer.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
+import { documentOfTag } from '../openapi/tagged.ts'
 import type { Pages } from '../guard.ts'
 import type { DocsPage } from './docs-page.ts'
 import { makeDocsAssets, makeDocsPage } from './docs-page.ts'
@@ -115,6 +116,8 @@ const operationsRoot = `${docsRoot}/operations/`
 
 interface Description {
   readonly json: PackedAnswer
+  /** By tag; undefined for one that no operation has. */
+  readonly ofTag: (tag: string) => PackedAnswer | undefined
   readonly page: DocsPage
 }
 
@@ -129,20 +132,30 @@ export const makePages = (makeDocument: () => OpenApiDocument, ofParts: readonly
   const described = (): Description => {
     if (made !== undefined) return made
     const document = makeDocument()
+    const asJson = (of: OpenApiDocument) =>
+      packedAnswer('application/json; charset=utf-8', `${toWireJson(of)}\n`, { Vary: 'Accept' })
+    const tagged = new Map(document.tags.map(({ name }) => [name, undefined as PackedAnswer | undefined]))
     return (made = {
-      json: packedAnswer('application/json; charset=utf-8', `${toWireJson(document)}\n`, { Vary: 'Accept' }),
+      json: asJson(document),
+      ofTag: (tag) => {
+        if (!tagged.has(tag)) return undefined
+        const own = tagged.get(tag) ?? asJson(documentOfTag(document, tag) ?? document)
+        tagged.set(tag, own)
+        return own
+      },
       page: makeDocsPage(document),
     })
   }
-  const packed = (path: string, accept: string | undefined): PackedAnswer | undefined => {
-    if (path === '/api/v1/openapi.json') return described().json
+  const packed = (path: string, accept: string | undefined, tag: string | null): PackedAnswer | undefined => {
+    if (path === '/api/v1/openapi.json') return tag === null ? described().json : described().ofTag(tag)
     if (path === '/api/v1/swagger') return prefersHtml(accept) ? described().page.index : described().json
     if (path === docsRoot) return described().page.index
     if (path.startsWith(operationsRoot)) return described().page.operation(path.slice(operationsRoot.length))
     return path.startsWith(`${docsRoot}/`) ? asset(path.slice(docsRoot.length + 1)) : undefined
   }
   return {
-    documentation: (path, headers) => packed(path, headers.accept)?.(headers['accept-encoding']),
+    documentation: (path, headers, query) =>
+      packed(path, headers.accept, query.get('tag'))?.(headers['accept-encoding']),
     frontend: (path, ownUrl, headers) =>
       partPages(path)?.(headers['accept-encoding']) ??
       (noPage.test(path) || expectsApi(path, headers.accept) ? undefined : startPage(path, ownUrl)),

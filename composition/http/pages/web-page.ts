@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import mustache from 'mustache'
+import { scopeCategories } from '../../../core/kernel/principal.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
 
 /** `npm run build` copies the folder beside the compiled code. */
@@ -37,7 +38,7 @@ const partial = (name: string): string => {
  * of the service; `{{#list}}` repeats for each element. Throws if there is no such template.
  */
 export const renderTemplate = (template: string, values: Readonly<Record<string, unknown>> = {}): string => {
-  const shared = { icon, style: pageStyle, version: releaseVersion }
+  const shared = { icon, style: pageStyle, version: releaseVersion, scopeCategories: scopeCategories.join(' ') }
   return mustache.render(template, { ...shared, ...values }, partial, { escape: escapeHtml })
 }
 

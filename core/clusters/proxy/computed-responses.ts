@@ -214,6 +214,12 @@ const maxKinds = 200
 const maxPageBytes = 4 * 1024 * 1024
 const maxListBytes = 32 * 1024 * 1024
 
+/** The cluster answers, and with more than one answer of this service combines. */
+const tooMuch = (message: string): Failure<'ClusterUnreachable'> => ({
+  ...ClusterUnreachable(message),
+  kind: 'BadGateway',
+})
+
 /** Returns the names of all objects of a group and version that the caller may list, by kind. */
 const allAvailable = async (ask: Ask, group: string, version: string): Computed => {
   const base = groupPath(group, version)
@@ -224,9 +230,7 @@ const allAvailable = async (ask: Ask, group: string, version: string): Computed 
     (each) => !textAt(each, 'name').includes('/') && listAt(each, 'verbs').includes('list'),
   )
   if (listable.length > maxKinds)
-    return left(
-      ClusterUnreachable(`The cluster has more than ${maxKinds} kinds in this group, which are not listed together.`),
-    )
+    return left(tooMuch(`The cluster has more than ${maxKinds} kinds in this group, which are not listed together.`))
   const found: Record<string, readonly string[]> = {}
   let bytesLeft = maxListBytes
   for (const type of listable) {
@@ -240,8 +244,7 @@ const allAvailable = async (ask: Ask, group: string, version: string): Computed 
     })
     if (isLeft(listed)) return listed
     bytesLeft -= listed.right.text.length
-    if (bytesLeft <= 0)
-      return left(ClusterUnreachable('The cluster has more objects in this group than can be listed together.'))
+    if (bytesLeft <= 0) return left(tooMuch('The cluster has more objects in this group than can be listed together.'))
     // Kinds that the caller may not list are omitted.
     if (!isOk(listed.right)) continue
     const names = listAt(listed.right.json, 'items').map((each) => textAt(each, 'metadata', 'name'))

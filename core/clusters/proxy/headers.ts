@@ -274,9 +274,25 @@ const redirected = (location: string, { server, gateway, path, root }: Origin): 
   return `${root}${below}${to.search}${to.hash}`
 }
 
+const pagingRelations: readonly string[] = ['first', 'last', 'next', 'prev', 'previous', 'self']
+
+/**
+ * Reports whether a `Link` header names pages of a list only. Other relations (`preload`, `stylesheet`) make a browser
+ * load something for a page on this service's origin.
+ */
+const isPaging = (link: string): boolean =>
+  [...link.matchAll(/rel\s*=\s*("[^"]*"|[^\s";,]*)/gi)].every(([, value = '']) =>
+    value
+      .replaceAll('"', '')
+      .split(/\s+/)
+      .every((relation) => pagingRelations.includes(relation.toLowerCase())),
+  )
+
 /** Returns the response headers for the client. */
 export const clientHeaders = (headers: HeaderBag, origin: Origin): HeaderList => {
-  const kept = pick(headers, origin.isForeign ? isForeignReturned : isReturned)
+  const kept = pick(headers, origin.isForeign ? isForeignReturned : isReturned).filter(
+    ([name, value]) => name !== 'link' || isPaging(value),
+  )
   if (headers['location'] === undefined) {
     kept.push(...guards)
     return kept

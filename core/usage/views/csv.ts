@@ -119,7 +119,8 @@ const lineEnd = '\r\n'
 /**
  * Returns a value as a cell (RFC 4180). A text that a spreadsheet would take for a formula, some also with full-width
  * signs, gets an apostrophe in front, and so does one that begins with an apostrophe: a reader that removes one
- * apostrophe in front has the text. Numbers stay as they are in JSON; a list becomes its elements with spaces between,
+ * apostrophe in front has the text. Each text is quoted: a program that separates by `;` would begin
+ * a cell, and a formula, inside of it. Numbers stay as they are in JSON; a list becomes its elements with spaces between,
  * `none` for one without a value.
  *
  * @internal
@@ -131,13 +132,13 @@ export const csvCell = (value: unknown): string => {
     ? value.map((each: unknown) => (each === undefined || each === null ? 'none' : String(each))).join(' ')
     : String(value)
   const safe = /^['=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return `"${safe.replaceAll('"', '""')}"`
 }
 
 const originNames = ['account', 'month', 'revision', 'status']
 
 export const csvHead = ({ columns }: CsvLayout): string =>
-  [...originNames, ...columns.map(({ name }) => csvCell(name))].join(',') + lineEnd
+  [...originNames, ...columns.map(({ name }) => name)].map(csvCell).join(',') + lineEnd
 
 /** Returns the first cells of all rows of a file. */
 export const csvOrigin = ({ account, month, revision, status }: CsvOrigin): string =>

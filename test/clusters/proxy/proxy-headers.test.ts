@@ -90,6 +90,21 @@ test('an upgrade is passed on for one known protocol, without our bearer subprot
     t.is(upgradeHeaders({ ...base, upgrade }, plain), undefined, upgrade)
 })
 
+test('links of a cluster pass if they name pages of a list, and not if they load something', (t) => {
+  const linkOf = (link: string) =>
+    clientHeaders({ link }, { ...origin, isForeign: true }).find(([name]) => name === 'link')?.[1]
+  for (const link of ['</v2/_catalog?n=2>; rel="next"', '<a>; rel=next, <b>; rel="prev last"']) t.is(linkOf(link), link)
+  for (const link of [
+    '</x.js>; rel=preload; as=script',
+    '</x.css>; rel="stylesheet"',
+    '</x.css>;REL = StyleSheet',
+    '<a>; rel=next, <b>; rel=modulepreload',
+    '<a>; rel="next preload"',
+    '<https://evil.example>; rel=preconnect',
+  ])
+    t.is(linkOf(link), undefined, link)
+})
+
 const locationOf = (location: string, from: Partial<typeof origin> = {}): string | undefined =>
   clientHeaders({ location }, { ...origin, ...from }).find(([name]) => name === 'location')?.[1]
 

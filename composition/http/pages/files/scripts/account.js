@@ -1,4 +1,4 @@
-import { ask, byId, onSubmit, tell } from './kit.js'
+import { addCopyButtons, ask, byId, onSubmit, tell } from './kit.js'
 import { signIn, signOut } from './sign-in-form.js'
 
 const settings = '/user/settings'
@@ -17,10 +17,11 @@ const element = (name, text) => {
   return made
 }
 
-/** A button in a row of a list. Its name says what it is about. */
+/** A button in a row of a list. Its name says what it is about. One that takes something away looks different. */
 const button = (text, about, run) => {
   const made = element('button', text)
   made.type = 'button'
+  if (['Delete', 'End', 'Remove'].includes(text)) made.className = 'danger'
   made.setAttribute('aria-label', text + ': ' + about)
   made.addEventListener('click', run)
   return made
@@ -90,6 +91,7 @@ const showFactor = async () => {
 
 const showCodes = (text) => {
   byId('recovery-codes').textContent = text
+  byId('save-codes').href = 'data:text/plain;charset=utf-8,' + encodeURIComponent(text)
   byId('recovery').hidden = text === ''
 }
 
@@ -215,9 +217,13 @@ onSubmit('factor-form', async () => {
 onSubmit('token-form', async () => {
   const days = byId('token-days').value.trim()
   const expTime = days === '' ? 0 : Math.floor(Date.now() / 1000) + Number(days) * 86_400
-  const scopes = byId('token-scopes')
-    .value.split(/[\s,]+/)
-    .filter((scope) => scope !== '')
+  const reach = byId('token-reach').value
+  const levels = [...byId('token-scopes').querySelectorAll('select')].map(({ name, value }) => [name, value])
+  const scopes = {
+    all: ['all'],
+    read: levels.map(([category]) => 'read:' + category),
+    some: levels.flatMap(([category, level]) => (level === '' ? [] : [level + ':' + category])),
+  }[reach]
   const made = await act('The token is made.', 'POST', settings + '/tokens/access-tokens', {
     name: byId('token-name').value.trim(),
     expTime,
@@ -225,10 +231,33 @@ onSubmit('token-form', async () => {
   })
   if (made === undefined) return
   byId('token-form').reset()
+  byId('token-scopes').hidden = true
   byId('new-token-text').textContent = made.json.token
   byId('new-token').hidden = false
   await showTokens()
 })
+
+byId('token-reach').addEventListener('change', () => {
+  byId('token-scopes').hidden = byId('token-reach').value !== 'some'
+})
+for (const category of byId('token-form').dataset.categories.split(' ')) {
+  const choice = document.createElement('select')
+  choice.name = category
+  for (const [value, text] of [
+    ['', 'nothing'],
+    ['read', 'read'],
+    ['write', 'read and change'],
+  ]) {
+    const option = element('option', text)
+    option.value = value
+    choice.append(option)
+  }
+  const label = element('label', category + ' ')
+  label.className = 'check'
+  label.append(choice)
+  byId('token-scopes').append(label)
+}
+addCopyButtons()
 
 byId('end-others').addEventListener(
   'click',

@@ -55,6 +55,24 @@ export const tell = (text, isProblem = false) => {
   message.textContent = text
 }
 
+/** Adds a button to each block of text that is to be pasted elsewhere. Browsers allow it on https and on localhost. */
+export const addCopyButtons = () => {
+  if (navigator.clipboard === undefined) return
+  for (const block of document.querySelectorAll('pre')) {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'quiet'
+    button.textContent = 'Copy'
+    button.setAttribute('aria-label', 'Copy: ' + block.getAttribute('aria-label'))
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(block.textContent)
+      button.textContent = 'Copied'
+      setTimeout(() => (button.textContent = 'Copy'), 2_000)
+    })
+    block.after(button)
+  }
+}
+
 /** Shows one part of the page, hides the others, and focuses its first empty field. */
 export const showOnly = (id, ...others) => {
   for (const other of others) byId(other).hidden = true

@@ -1,4 +1,6 @@
-import { ask, byId, csrfToken } from './kit.js'
+import { addCopyButtons, ask, byId, csrfToken } from './kit.js'
+
+addCopyButtons()
 
 // Without the cookie of a session no user is signed in.
 const { status, json } =
