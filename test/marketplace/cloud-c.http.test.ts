@@ -79,7 +79,7 @@ test('the test installer is exempt from the secret, and from nothing else', asyn
 const claimable = (claim: string): Promise<ServiceAnswer> =>
   service.sendTo('GET', `/marketplaces/standalone-organizations/${claim}/claimable`)
 
-test('a claim may be taken once its installer is bound, and is asked for with patience', async (t) => {
+test.serial('a claim may be taken once its installer is bound, and is asked for with patience', async (t) => {
   const installer = await service.createInstaller({ products: [{ product: 'database', features: ['db-basic'] }] })
   const claim = installer.claimRef
   t.deepEqual((await admin('GET', '/orgs/claim')).json, { isClaimable: false, claimID: '' })
