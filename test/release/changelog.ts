@@ -1,6 +1,6 @@
 /** The classes of Keep a Changelog, in their order. Each is a folder of `changelog/`. */
 export const changeClasses = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security'] as const
-export type ChangeClass = (typeof changeClasses)[number]
+type ChangeClass = (typeof changeClasses)[number]
 
 /** A file of `changelog/<class>/`: one or more list items for users. */
 export interface Fragment {
