@@ -28,8 +28,8 @@ const provisionalDelaySeconds = 30 * 60
 /** and for good 72 hours after its end; a reopened one 72 hours after that. */
 const finalDelaySeconds = 72 * 3600
 
-/** Reports whether a month becomes final now. `newest` is its newest revision. */
-const isFinalDue = (newest: UsageMonth | undefined, month: MonthKey, now: Date): boolean => {
+/** Reports whether a month becomes final now. `newest` is its newest revision. @internal */
+export const isFinalDue = (newest: UsageMonth | undefined, month: MonthKey, now: Date): boolean => {
   const reopened = newest !== undefined && newest.revision > 1 ? unixSeconds(newest.generatedAt) : 0
   return unixSeconds(now) >= Math.max(monthEnd(month), reopened) + finalDelaySeconds
 }
