@@ -183,7 +183,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       sharesSockets: worker !== undefined,
       runsJobs: input.runsJobs ?? true,
       knownSchema: knownSchemaOf(input.config),
-      logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
+      logState: input.logState ?? (() => ({ lost: 0, trouble: undefined, backlogLength: 0, backlogAgeMs: 0 })),
     })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await composition.container.resolve(FirstAdminToken)()
@@ -284,7 +284,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   metrics.read({
     failingChecks: () => failingChecks(checks),
     ...(tls && { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
-    logLinesLost: () => logState().lost,
+    log: logState,
     takesChanges: () => foundation.refusal() === undefined,
     databaseBytes: makeDatabaseSize(foundation.database, boot.settings.databaseUrl.reveal()),
     disks: () => disksOf({ data: boot.settings.dataDir, temp: boot.settings.tempDir }),

@@ -344,6 +344,18 @@ export const alerts: readonly Alert[] = [
     },
   },
   {
+    name: 'MoorageLogBacklog',
+    severity: 'ticket',
+    expr: 'max by (instance) (moorage_log_backlog_seconds) > 30',
+    for: '1m',
+    summary: 'The log of {{ $labels.instance }} is not written: an end of the process would lose its last lines.',
+    incident: {
+      series: { 'moorage_log_backlog_seconds{instance="a:3002"}': '0x5 60+60x10' },
+      at: '9m',
+      labels: { instance: 'a:3002' },
+    },
+  },
+  {
     name: 'MoorageDiskFills',
     severity: 'page',
     expr: 'min by (instance, folder) (moorage_disk_free_bytes / moorage_disk_size_bytes) < 0.1',
