@@ -2,6 +2,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { AuditLogToken } from '../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
 import { definedFields, toWireJson } from '../../core/kernel/json.ts'
+import type { KeyedPageRequest, PageRequest } from '../../core/kernel/page.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import {
@@ -42,6 +43,9 @@ interface Asked {
 
 const filterOf = ({ action, actor, since }: Asked): AuditFilter => definedFields({ action, actor, since })
 
+const keyedOf = (page: PageRequest, { before }: { readonly before: number | undefined }): KeyedPageRequest =>
+  before === undefined ? page : { ...page, page: 1, before }
+
 const exportedRows = 1000
 
 /** Returns one JSON object per line. To continue, a client asks for the events after the id of the last line. */
@@ -54,18 +58,20 @@ export const auditGroup = defineGroup({
     handle(
       listOrganizationAudit,
       async (_call, { query, grant, page }) =>
-        right(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, page)),
+        right(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, keyedOf(page, query))),
       { reply: toWire },
     ),
     handle(
       listOwnAudit,
       async ({ principal }, { query, page }) =>
-        right(await events.list({ ...filterOf(query), tenantId: principal.userId }, page)),
+        right(await events.list({ ...filterOf(query), tenantId: principal.userId }, keyedOf(page, query))),
       { reply: toWire },
     ),
-    handle(listSiteAudit, async (_call, { query, page }) => right(await events.list(filterOf(query), page)), {
-      reply: toWire,
-    }),
+    handle(
+      listSiteAudit,
+      async (_call, { query, page }) => right(await events.list(filterOf(query), keyedOf(page, query))),
+      { reply: toWire },
+    ),
     handle(
       exportOrganizationAudit,
       async (_call, { query, grant }) =>
