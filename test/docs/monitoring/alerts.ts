@@ -49,6 +49,30 @@ export const alerts: readonly Alert[] = [
     },
   },
   {
+    name: 'MoorageRestarts',
+    severity: 'ticket',
+    expr: 'changes(process_start_time_seconds{job="moorage"}[1h]) >= 3',
+    for: '0m',
+    summary: 'The instance {{ $labels.instance }} has started three times within an hour.',
+    incident: {
+      series: { 'process_start_time_seconds{job="moorage",instance="a:3002"}': '1000x9 2000x9 3000x9 4000x30' },
+      at: '35m',
+      labels: { job: 'moorage', instance: 'a:3002' },
+    },
+  },
+  {
+    name: 'MoorageWorkersRestart',
+    severity: 'ticket',
+    expr: 'sum by (instance) (increase(moorage_worker_restarts_total[1h])) >= 3',
+    for: '0m',
+    summary: 'Workers of {{ $labels.instance }} ended three times within an hour, and were replaced.',
+    incident: {
+      series: { 'moorage_worker_restarts_total{instance="a:3002"}': '0x10 1x5 2x5 4x30' },
+      at: '40m',
+      labels: { instance: 'a:3002' },
+    },
+  },
+  {
     name: 'MoorageNotReady',
     severity: 'page',
     expr: 'min by (check) (moorage_not_ready) == 1',
