@@ -35,7 +35,8 @@ const example = {
 
 const filtersText =
   'Filters are combined: an event must match all of them. With `since`, or with both `action` and `actor`, a page ' +
-  'examines 10,000 events at most: it may have fewer events than `limit`, or none, while `Link` has a next page.'
+  'examines 10,000 events at most: it may have fewer events than `limit`, or none, while `Link` has a next page. ' +
+  '`page` reaches the first 10,000 events; `Link` leads further.'
 
 export const listOrganizationAudit = organizationRoute({
   id: 'audit.listOrganizationEvents',
