@@ -22,6 +22,7 @@ export interface Alert {
 }
 
 const day = 86_400
+const onA = { instance: 'a:3002' }
 
 /** In the order of what hurts first. */
 export const alerts: readonly Alert[] = [
@@ -373,11 +374,7 @@ export const alerts: readonly Alert[] = [
     expr: 'max by (instance) (moorage_log_backlog_seconds) > 30',
     for: '1m',
     summary: 'The log of {{ $labels.instance }} is not written: an end of the process would lose its last lines.',
-    incident: {
-      series: { 'moorage_log_backlog_seconds{instance="a:3002"}': '0x5 60+60x10' },
-      at: '9m',
-      labels: { instance: 'a:3002' },
-    },
+    incident: { series: { 'moorage_log_backlog_seconds{instance="a:3002"}': '0x5 60+60x10' }, at: '9m', labels: onA },
   },
   {
     name: 'MoorageDiskFills',
