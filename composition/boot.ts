@@ -99,10 +99,19 @@ export interface Boot<OwnSettings = unknown> {
 /** The service does not start, for reasons that its operator can act on. Each reason is one sentence. */
 export class StartRefused extends Error {
   readonly problems: readonly string[]
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'))
+  /** @param cause the error that the problems describe, if it decides whether the start is tried again. */
+  constructor(problems: readonly string[], cause?: unknown) {
+    super(problems.join('\n'), { cause })
     this.name = 'StartRefused'
     this.problems = problems
+  }
+}
+
+/** The process was asked to stop while its start waited. */
+export class StartStopped extends Error {
+  constructor() {
+    super('The start was stopped while it waited for the database.')
+    this.name = 'StartStopped'
   }
 }
 

@@ -12,13 +12,18 @@ export interface BatchedLines {
   flushNow(): void
   /** Writes the waiting lines, after the batch that is being written: for the orderly end. Waits 3 seconds at most. */
   flush(): Promise<void>
-  /** Returns the number of lines that were lost, and why nothing can be written at present: a code of the system. */
   state(): LogState
 }
 
 export interface LogState {
+  /** Lines that were dropped since the start. */
   readonly lost: number
+  /** Why the last write failed: a code of the system. Undefined after a write that succeeded. */
   readonly trouble: string | undefined
+  /** Characters that are not written yet. */
+  readonly backlogLength: number
+  /** The age of the oldest line that is not written yet, or 0. */
+  readonly backlogAgeMs: number
 }
 
 export interface BatchedLinesOptions {
@@ -34,11 +39,13 @@ export interface BatchedLinesOptions {
    * 4096 bytes.
    */
   readonly mostBytes?: number
-  /** When a write that failed is tried again, in milliseconds. */
+  /** When a write that failed is tried again, in milliseconds: the log drains within a second of room on its disk. */
   readonly retryMs?: number
 }
 
 const lineEnd = 0x0a
+
+const linesIn = (bytes: Buffer): number => bytes.reduce((count, byte) => count + (byte === lineEnd ? 1 : 0), 0)
 
 /** A slow reader takes more within this time. */
 const slowReaderMs = 10
@@ -49,16 +56,18 @@ const slowReaderMs = 10
  * number.
  */
 export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => {
-  const { fd, batchLength = 64 * 1024, batchAgeMs = 50, maxWaitingLength = 8 * 1024 * 1024, retryMs = 1_000 } = options
+  const { fd, batchLength = 64 * 1024, batchAgeMs = 50, maxWaitingLength = 8 * 1024 * 1024, retryMs = 250 } = options
   const { mostBytes = Infinity } = options
   let waiting: string[] = []
   let waitingLength = 0
+  let waitingSinceMs = 0
   let dropped = 0
   let lost = 0
   let why = 'the reader is too slow'
   let trouble: string | undefined
   let timer: NodeJS.Timeout | undefined
   let underWay: Buffer | undefined
+  let underWaySinceMs = 0
   /** Set while the rest of a batch waits for a slow reader, or for a write that may succeed. */
   let retry: NodeJS.Timeout | undefined
   let isClosed = false
@@ -83,9 +92,21 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
   }
 
   const send = (): void => {
+    // A timer that fires during a write does not fire again. The end of the write sets the next one.
+    timer = undefined
     if (isClosed || underWay !== undefined || (waiting.length === 0 && dropped === 0)) return
+    underWaySinceMs = waiting.length === 0 ? performance.now() : waitingSinceMs
     underWay = takeAll()
     sendRest()
+  }
+
+  /** The lines of an interrupted batch are lost: a descriptor that was closed takes nothing more. */
+  const close = (unwritten: Buffer): void => {
+    isClosed = true
+    trouble = 'EBADF'
+    lost += linesIn(unwritten) + waiting.length
+    clearTimeout(timer)
+    ;[underWay, waiting, waitingLength, timer] = [undefined, [], 0, undefined]
   }
 
   const sendRest = (): void => {
@@ -93,8 +114,8 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     const rest = underWay
     if (rest === undefined) return
     write(fd, nextWrite(rest), (error, written) => {
-      if (error?.code === 'EBADF') return void (isClosed = true)
       if (underWay === undefined) return
+      if (error?.code === 'EBADF') return close(rest)
       const left = rest.subarray(written ?? 0)
       underWay = left.length > 0 ? left : undefined
       const isSlow = error?.code === 'EAGAIN'
@@ -125,18 +146,28 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     retry = undefined
     const { left, code } = writeAll(fd, Buffer.concat([...rest, takeAll()]), nextWrite)
     if (left.length === 0) return
-    if (code === 'EBADF') return void (isClosed = true)
+    if (code === 'EBADF') return close(left)
     // The process may go on.
     trouble = code
-    if (underWay !== undefined) return void waiting.unshift(left.toString('utf8'))
+    if (underWay !== undefined) {
+      waiting.unshift(left.toString('utf8'))
+      waitingLength += left.length
+      return
+    }
     underWay = left
+    if (rest.length === 0) underWaySinceMs = waitingSinceMs
     retry = setTimeout(sendRest, retryMs).unref()
   }
 
   return {
-    state: () => ({ lost, trouble }),
+    state: () => {
+      const backlogLength = (underWay?.length ?? 0) + waitingLength
+      const sinceMs = underWay === undefined ? waitingSinceMs : underWaySinceMs
+      return { lost, trouble, backlogLength, backlogAgeMs: backlogLength === 0 ? 0 : performance.now() - sinceMs }
+    },
     add: (line) => {
       if (isClosed || waitingLength + line.length > maxWaitingLength) return drop()
+      if (waiting.length === 0) waitingSinceMs = performance.now()
       waiting.push(line)
       waitingLength += line.length
       if (waitingLength >= batchLength) send()

@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs'
 import type { ErrorFields } from '../../adapters/logging/bunyan-log.ts'
 import { errorFields } from '../../adapters/logging/bunyan-log.ts'
 import type { Log } from '../../core/kernel/log.ts'
+import { StartStopped } from '../boot.ts'
 import type { ExitCode } from './command-context.ts'
 
 const lastWords: (() => void)[] = []
@@ -76,7 +77,8 @@ interface Stoppable {
 export interface LifecycleDeps {
   readonly signals: SignalSource
   readonly log: Log
-  readonly start: () => Promise<Stoppable>
+  /** `stopping` is aborted at the first signal. A start that gives up for it throws StartStopped. */
+  readonly start: (stopping: AbortSignal) => Promise<Stoppable>
   /** Ends the process immediately. */
   readonly exitNow: (code: ExitCode) => void
   readonly hardLimitMs?: number
@@ -100,6 +102,7 @@ export const runUntilStopped = async ({
 }: LifecycleDeps): Promise<ExitCode> => {
   let limit: NodeJS.Timeout | undefined
   let isStarted = false
+  const stopping = new AbortController()
   // Before the start: the first process of a container ignores signals that it does not listen for.
   const requested = stopRequest(deps, () => {
     log.info(
@@ -112,12 +115,16 @@ export const runUntilStopped = async ({
       log.error({ limitMs: hardLimitMs }, 'the stop took too long')
       deps.exitNow(1)
     }, hardLimitMs)
+    stopping.abort()
     return isStarted
   })
   try {
-    const service = await start()
+    const service = await start(stopping.signal)
     isStarted = true
     return (await service.stop(await requested)) ? 0 : 1
+  } catch (error) {
+    if (error instanceof StartStopped) return 0
+    throw error
   } finally {
     clearTimeout(limit)
   }

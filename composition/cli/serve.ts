@@ -58,12 +58,13 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
   const { settings } = config
   const ownLog = openLog(settings, false)
   const { log, lines } = ownLog
-  const start = async (): Promise<Served> => {
+  const start = async (stopping: AbortSignal): Promise<Served> => {
     const { startRunning } = await import('../service/running-service.ts')
     const service = await startRunning({
       config: { ...config, settings: { ...settings, migrate: settings.migrate && options.migrate } },
       log,
       logState: lines.state,
+      stopping,
       acceptsKeyring: options.acceptKeyRing === true,
     })
     return servedBy(service)
@@ -95,15 +96,15 @@ const serveByWorkers = (context: CommandContext, settings: FrameSettings): Promi
 interface UntilStoppedInput {
   readonly context: CommandContext
   readonly ownLog: ReturnType<typeof openLog>
-  readonly start: () => Promise<Served>
+  readonly start: (stopping: AbortSignal) => Promise<Served>
   readonly exitNow: (code: ExitCode) => void
 }
 
 /** Starts the service, welcomes its operator, and stops it at a signal. */
 const untilStopped = async ({ context, ownLog, start, exitNow }: UntilStoppedInput): Promise<ExitCode> => {
   const { log, plain, lines } = ownLog
-  const welcomed = async (): Promise<Served> => {
-    const service = await start()
+  const welcomed = async (stopping: AbortSignal): Promise<Served> => {
+    const service = await start(stopping)
     // The welcome reports it to terminal users.
     if (plain === undefined)
       log.info({ version: releaseVersion, plugins: service.plugins, routes: service.routes }, 'ready')
@@ -152,12 +153,13 @@ const serveAsWorker = async (context: CommandContext, options: ServeOptions): Pr
     const config = await configOf(context, options)
     const { settings } = config
     const { lines, plain, log } = openLog(settings, true)
-    const start = async (): Promise<RunningService> => {
+    const start = async (stopping: AbortSignal): Promise<RunningService> => {
       const { startRunning } = await import('../service/running-service.ts')
       const service = await startRunning({
         config: { ...config, settings: { ...settings, migrate: link.migrates && settings.migrate && options.migrate } },
         log,
         logState: lines.state,
+        stopping,
         acceptsKeyring: options.acceptKeyRing === true,
         worker: link.place,
       })

@@ -99,6 +99,12 @@ export const frameSettings = {
     'How long one statement of a request may take, with the wait for a connection, before the request ' +
       'returns 503; with SQLite, how long a change waits for earlier changes.',
   ),
+  databaseWaitSeconds: withDefault(
+    'MOORAGE_DATABASE_WAIT_SECONDS',
+    wholeNumber(0, 86_400),
+    '300',
+    'How long the start waits for a database that is away; 0 ends it at once.',
+  ),
   accessMemory: withDefault(
     'MOORAGE_ACCESS_MEMORY',
     wordOf('on', 'off'),

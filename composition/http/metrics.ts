@@ -1,6 +1,7 @@
 import type { Metric as PromMetric, MetricObjectWithValues, MetricValue } from 'prom-client'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { getOrMake } from '../../core/kernel/cache.ts'
+import type { LogState } from '../../adapters/logging/log-lines.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { HelperProcesses, HelperUse } from '../../adapters/system/helper-processes.ts'
 import type { Gauge as Declared, Gauges, GaugeValues, Sample } from './gauges.ts'
@@ -32,8 +33,7 @@ interface MetricSources {
   }>
   /** When the certificate of the API ends; undefined without TLS. */
   readonly certificateUntil?: () => Date
-  /** Lines of the log that were lost since the start. */
-  readonly logLinesLost?: () => number
+  readonly log?: () => Omit<LogState, 'trouble'>
   /** The number of open streamed proxy exchanges and upgraded connections, by cluster. */
   readonly openStreams?: () => OpenStreams
   /** Queues with a bounded number of places, such as threads. */
@@ -183,6 +183,14 @@ const scraped = {
   moorage_log_lines_lost_total: {
     type: 'counter',
     help: 'Lines of the log that were lost since the start: the reader was too slow, or the disk full.',
+  },
+  moorage_log_backlog_bytes: {
+    help: 'Characters of log lines that wait for a disk with room, or for a slow reader.',
+    ofProcesses: 'sum',
+  },
+  moorage_log_backlog_seconds: {
+    help: 'The age of the oldest log line that is not written yet; 0 when there is none.',
+    ofProcesses: 'max',
   },
   moorage_trace_spans_lost_total: {
     type: 'counter',
@@ -380,6 +388,7 @@ const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof ty
   const pools = sources.pools?.() ?? {}
   const until = sources.certificateUntil?.()
   const helpers = sources.helpers?.()
+  const log = sources.log?.()
   return {
     ...(helpers && helperValues(helpers)),
     ...(load === undefined
@@ -403,7 +412,9 @@ const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof ty
     moorage_pool_refusals_total: byPool(pools, ({ refusals }) => refusals),
     moorage_not_ready: failing.notReady,
     moorage_degraded: failing.degraded,
-    moorage_log_lines_lost_total: sources.logLinesLost?.() ?? 0,
+    moorage_log_lines_lost_total: log?.lost ?? 0,
+    moorage_log_backlog_bytes: log?.backlogLength ?? 0,
+    moorage_log_backlog_seconds: (log?.backlogAgeMs ?? 0) / 1000,
     moorage_trace_spans_lost_total: sources.spansLost?.() ?? 0,
     // Without TLS there is none: 0 would mean 1970.
     ...(until && { moorage_tls_certificate_expiry_timestamp_seconds: until.getTime() / 1000 }),

@@ -44,7 +44,7 @@ export const openStore = async (settings: FrameSettings, account?: WaitingAccoun
     return database
   } catch (cause) {
     await database?.close().catch(() => undefined)
-    throw new StartRefused([databaseTrouble(settings, cause)])
+    throw new StartRefused([databaseTrouble(settings, cause)], cause)
   }
 }
 
@@ -190,7 +190,7 @@ const inPlainWords = async <A>(step: () => Promise<A>): Promise<A> => {
   try {
     return await step()
   } catch (cause) {
-    throw new StartRefused([(cause as Error).message])
+    throw new StartRefused([(cause as Error).message], cause)
   }
 }
 

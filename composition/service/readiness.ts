@@ -124,10 +124,22 @@ export const releasesCheck = (fleet: Fleet, knownSchema: string): ReadinessCheck
   }
 }
 
+/** Lines wait 50 ms for their batch. Older ones wait for a disk or a reader. */
+const oldestUnwrittenMs = 1_000
+
 const logCheck = (state: () => LogState): ReadinessCheck => ({
   name: 'log',
   isDegrading: true,
-  check: async () => state().trouble === undefined,
-  reason: () =>
-    `it cannot be written (${state().trouble ?? 'unknown'}); ${state().lost} lines were lost since the start`,
+  check: async () => {
+    const { trouble, backlogAgeMs } = state()
+    return trouble === undefined && backlogAgeMs < oldestUnwrittenMs
+  },
+  reason: () => {
+    const { trouble, backlogLength, backlogAgeMs, lost } = state()
+    const why = trouble === undefined ? 'its reader is too slow' : `it cannot be written (${trouble})`
+    return (
+      `${why}; ${backlogLength} characters wait, since ${Math.round(backlogAgeMs / 1000)} s; ` +
+      `${lost} lines were lost since the start`
+    )
+  },
 })

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogState } from '../../adapters/logging/log-lines.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { validityOf, watchExpiry, watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { isCommitUnknown } from '../../adapters/sql/kit/driver-errors.ts'
 import { beatMilliseconds, makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-store.ts'
 import { makeDatabaseSize } from '../../adapters/sql/engine/database.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
@@ -17,7 +18,6 @@ import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/k
 import type { Log } from '../../core/kernel/log.ts'
 import { recordChange } from '../../core/kernel/unit-of-work.ts'
 import { PlatformUnitOfWorkToken } from '../../core/platform/ports.ts'
-import { releaseVersion } from '../../core/platform/version.ts'
 import type { Assembly, Listener } from '../assemble.ts'
 import type { ListenAddress } from '../config/setting-type.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
@@ -25,10 +25,9 @@ import type { Container } from '../container.ts'
 import { makeApiListener, ofApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
-import { makeMetrics } from '../http/metrics.ts'
 import { besideOthers, knownSchemaOf, migrationsFor, postponed } from '../migrations.ts'
 import type { OpsServer, OpsServerDeps } from '../http/ops-server.ts'
-import { failingChecks, makeOpsServer } from '../http/ops-server.ts'
+import { failingChecks } from '../http/ops-server.ts'
 import type { Processes } from '../boot.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
@@ -43,6 +42,9 @@ import type { CertificateInUse } from './readiness.ts'
 import { makeCertificateInUse, readinessChecks, releasesCheck } from './readiness.ts'
 import { isKeyringOf, openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs } from './jobs.ts'
+import type { Probes } from './probes.ts'
+import { listenAt, openProbes } from './probes.ts'
+import { makeStartPatience } from './start-patience.ts'
 import { openTracing, tracedDatabase } from './tracing.ts'
 
 interface HeldPort {
@@ -87,6 +89,8 @@ const isOneSocket = ({ listen, marketplaceListen }: Pick<FrameSettings, 'listen'
 export interface ServiceInput {
   readonly config: PartsConfig
   readonly log: Log
+  /** Aborted when the process is asked to stop. */
+  readonly stopping?: AbortSignal
   /** What became of the lines of the log. */
   readonly logState?: () => LogState
   /** Starts with a key ring that is not that of the database. */
@@ -153,7 +157,13 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
   const { settings, held } = await holdPort(input.config.settings, worker?.address)
   const stops = makeStopSequence(input.log)
   try {
-    const opened = await openFoundation(settings, input.localClock)
+    const patience = makeStartPatience({
+      waitSeconds: settings.databaseWaitSeconds,
+      log: input.log,
+      stopping: input.stopping,
+    })
+    const probes = await openProbes({ settings, makeOps: worker?.makeOpsServer, waitsFor: patience.waitsFor, stops })
+    const opened = await patience.run(() => openFoundation(settings, input.localClock))
     stops.add('database', () => opened.database.close())
     const foundation = await withTraces(opened, settings, input.log)
     stops.add('traces', () => foundation.traces.close())
@@ -166,30 +176,34 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       foundation,
       stops,
     })
-    await bringSchemaUp(foundation, { ...input.config, settings }, input.log)
-    await (input.acceptsKeyring === true
-      ? acceptKeyring(composition, foundation)
-      : refuseOtherKeyring(foundation, settings.keyring))
-    if (worker?.replaces !== undefined) await makeSqlInstanceRegister(foundation.database, worker.replaces).leave()
-    await startHeartbeat(composition, foundation, stops)
+    await patience.run(() => bringSchemaUp(foundation, { ...input.config, settings }, input.log))
+    await patience.run(() =>
+      input.acceptsKeyring === true
+        ? acceptKeyring(composition, foundation)
+        : refuseOtherKeyring(foundation, settings.keyring),
+    )
+    const replaced = worker?.replaces
+    if (replaced !== undefined) await patience.run(() => makeSqlInstanceRegister(foundation.database, replaced).leave())
+    await patience.run(() => startHeartbeat(composition, foundation, stops))
     // A step that removes what this version uses may have begun before this process was seen.
-    await refuseOtherSchema(foundation.database, input.config)
-    const { setStarted, ...listening } = await openListeners({
+    await patience.run(() => refuseOtherSchema(foundation.database, input.config))
+    const listening = await openListeners({
       composition,
       foundation,
       stops,
       held,
-      makeOps: worker?.makeOpsServer ?? makeOpsServer,
+      probes,
       sharesSockets: worker !== undefined,
       runsJobs: input.runsJobs ?? true,
       knownSchema: knownSchemaOf(input.config),
-      logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
+      logState: input.logState ?? (() => ({ lost: 0, trouble: undefined, backlogLength: 0, backlogAgeMs: 0 })),
     })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
-    const firstAdmin = await composition.container.resolve(FirstAdminToken)()
+    const makeFirstAdmin = composition.container.resolve(FirstAdminToken)
+    const firstAdmin = await patience.run(() => onceCommitted(makeFirstAdmin))
     // Instances that start together on an empty database have all found no rows before.
-    if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
-    setStarted()
+    if (input.acceptsKeyring !== true) await patience.run(() => refuseOtherKeyring(foundation, settings.keyring))
+    probes.setStarted()
     const ready = runSteps(composition, 'ready', stops)
     const told = ready.flatMap(({ isTold }) => (isTold === undefined ? [] : [isTold]))
     return { ...listening, firstAdmin, isTold: Promise.all(told).then(() => undefined) }
@@ -197,6 +211,15 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     await stops.run()
     held?.close()
     throw error
+  }
+}
+
+/** A second attempt could find an admin whose generated password was never shown. */
+const onceCommitted = async <A>(step: () => Promise<A>): Promise<A> => {
+  try {
+    return await step()
+  } catch (error) {
+    throw isCommitUnknown(error) ? new StartRefused([(error as Error).message]) : error
   }
 }
 
@@ -234,16 +257,14 @@ const bringSchemaUp = async ({ database }: Foundation, config: PartsConfig, log:
   }
 }
 
-interface Listening extends Omit<RunningService, 'firstAdmin' | 'isTold'> {
-  setStarted(): void
-}
+type Listening = Omit<RunningService, 'firstAdmin' | 'isTold'>
 
 interface ListeningDeps {
   readonly composition: Composition
   readonly foundation: Foundation
   readonly stops: StopSequence
   readonly held: Server | undefined
-  readonly makeOps: (deps: OpsServerDeps) => OpsServer
+  readonly probes: Probes
   readonly sharesSockets: boolean
   readonly runsJobs: boolean
   readonly logState: () => LogState
@@ -265,15 +286,12 @@ const runSteps = (
   })
 
 const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
-  const { composition, foundation, stops, held, makeOps, sharesSockets, runsJobs, logState, knownSchema } = deps
+  const { composition, foundation, stops, held, probes, sharesSockets, runsJobs, logState, knownSchema } = deps
   const { boot, container, assembly, parts } = composition
-  const metrics = makeMetrics(releaseVersion)
+  const { metrics } = probes
   metrics.read({ clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
-  let isStarted = false
-  let isStopping = false
   const certificate = makeCertificateInUse(boot.tls)
   const checks = [
-    { name: 'started', check: async () => isStarted },
     ...readinessChecks({ foundation, settings: boot.settings, certificate: certificate.current, logState }),
     releasesCheck(container.resolve(FleetToken), knownSchema),
     ...parts.flatMap((part) => part.checks?.make(container.give(part.checks.needs)) ?? []),
@@ -284,7 +302,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   metrics.read({
     failingChecks: () => failingChecks(checks),
     ...(tls && { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
-    logLinesLost: () => logState().lost,
+    log: logState,
     takesChanges: () => foundation.refusal() === undefined,
     databaseBytes: makeDatabaseSize(foundation.database, boot.settings.databaseUrl.reveal()),
     disks: () => disksOf({ data: boot.settings.dataDir, temp: boot.settings.tempDir }),
@@ -292,10 +310,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
     helpers: boot.helpers.uses,
     spansLost: () => foundation.traces.lost() + boot.helpers.uses().closing.counts.spansLost,
   })
-  const ops = makeOps({ checks, isStopping: () => isStopping, metrics })
-  const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
-  // Until the end, probes see that the service is alive and not ready.
-  stops.addLast('operations listener', () => ops.close())
+  probes.addChecks(checks)
   if (runsJobs) runJobs(composition, foundation, metrics, stops)
   const started = runSteps(composition, 'start', stops)
   const isMarketplace = isOpen('any-marketplace', boot.deployment)
@@ -336,14 +351,13 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
       : await listenAt('MOORAGE_MARKETPLACE_LISTEN', boot.settings.marketplaceListen, notifications)
   return {
     baseUrl: boot.baseUrl(),
-    opsUrl: addressUrl(opsAddress),
+    opsUrl: addressUrl(probes.opsAddress),
     marketplaceUrl: isMarketplace ? addressUrl(marketplaceAddress) : undefined,
     instanceId: boot.instanceId,
     assembly,
     container,
-    setStarted: () => void (isStarted = true),
     stop: async ({ drains } = { drains: true }) => {
-      isStopping = true
+      probes.setStopping()
       // Tasks are asked to stop now. What they still do continues in parallel with the requests in flight.
       for (const running of started) running.beginStop?.()
       for (const listener of listeners) listener.drain()
@@ -438,6 +452,3 @@ const runJobs = (
   })
   stops.add('jobs', () => jobs.stop())
 }
-
-const listenAt = (name: string, address: ListenAddress, server: Pick<ApiServer, 'listen'>): Promise<ListenAddress> =>
-  orBindRefused(name, address, () => server.listen(address))

@@ -43,7 +43,7 @@ export interface Workers {
   start(): Promise<readonly WorkerFacts[]>
   /**
    * Asks each process that serves. `each` is called with the number of a process and its answer, as it arrives. Returns
-   * how many did not answer in time.
+   * how many did not answer in time, without those that ended meanwhile.
    */
   ask<Q extends Question>(question: Q, each: (process: number, answer: Answers[Q]) => void): Promise<number>
   /** Returns the number of processes that serve. */
@@ -266,10 +266,12 @@ export const makeWorkers = (deps: WorkersDeps): Workers => {
     ask: async (question, each) => {
       const answers = serving().map(async (started) => {
         const answer = await askOne(started, question)
-        if (answer !== undefined && running().includes(started)) each(started.number, answer)
-        return answer
+        // One that has ended is missing, not silent: another is started in its place.
+        if (!running().includes(started)) return false
+        if (answer !== undefined) each(started.number, answer)
+        return answer === undefined
       })
-      return (await Promise.all(answers)).filter((answer) => answer === undefined).length
+      return (await Promise.all(answers)).filter((isSilent) => isSilent).length
     },
     serving: () => serving().length,
     restarts: () => launcher.restarts,

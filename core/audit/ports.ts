@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
-import type { Page, PageRequest } from '../kernel/page.ts'
+import type { KeyedPage, KeyedPageRequest } from '../kernel/page.ts'
 import type { Call } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
 import type { AuditEvent, AuditFilter, ChainedEvent } from './types.ts'
@@ -57,9 +57,11 @@ export interface DenialWriter {
 export interface AuditLog {
   /**
    * Lists rows, newest first. With `tenantId`, only that account's rows; without it, all rows (for site admins).
-   * Counting stops at 10,000.
+   * Counting stops at 10,000. With `since`, or with both `action` and `actor`, a page examines 10,000 rows at most: it may
+   * have fewer items than its limit, or none, before the last page. `since` allows for clocks that were set back by an
+   * hour at most.
    */
-  list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEvent>>
+  list(filter: AuditFilter, page: KeyedPageRequest): Promise<KeyedPage<AuditEvent>>
   /**
    * Lists at most `limit` rows after the row `after`, oldest first. Used to copy the log elsewhere: no row appears
    * later with a lower number than one that was listed.

@@ -11,9 +11,23 @@ export interface Page<A> {
   readonly totalIsCapped?: boolean
 }
 
+/** A page of a list with the newest rows first, whose next page begins below a key instead of at a number. */
+export interface KeyedPage<A> extends Page<A> {
+  /** The next page has the rows below this key. Undefined on the last page. */
+  readonly nextBefore: number | undefined
+}
+
+/** A page of rows with a key below `before`. Without `before`, pages are numbered. */
+export interface KeyedPageRequest extends PageRequest {
+  readonly before?: number
+}
+
 export const defaultPageLimit = 30
 export const maxPageLimit = 50
-/** The most rows of a list that is not asked for by pages. The pages of `maxPageLimit` after them are whole. */
+/**
+ * The most rows of a list that is not asked for by pages, and of a keyed list that have numbered pages. The pages
+ * of `maxPageLimit` after them are whole.
+ */
 export const maxListRows = 10_000
 
 /** Returns the index of the first row of a page, counted from 0. */

@@ -1,7 +1,10 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { AuditLogToken } from '../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
+import type { PauseInLongTurn } from '../../core/kernel/clock.ts'
+import { PauseInLongTurnToken } from '../../core/kernel/clock.ts'
 import { definedFields, toWireJson } from '../../core/kernel/json.ts'
+import type { KeyedPageRequest, PageRequest } from '../../core/kernel/page.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import {
@@ -42,40 +45,56 @@ interface Asked {
 
 const filterOf = ({ action, actor, since }: Asked): AuditFilter => definedFields({ action, actor, since })
 
+const keyedOf = (page: PageRequest, { before }: { readonly before: number | undefined }): KeyedPageRequest =>
+  before === undefined ? page : { ...page, page: 1, before }
+
 const exportedRows = 1000
 
 /** Returns one JSON object per line. To continue, a client asks for the events after the id of the last line. */
-const linesOf = (events: readonly AuditEvent[]): string =>
-  events.map((event) => `${toWireJson(toWire(event))}\n`).join('')
+const makeLinesOf =
+  (pause: PauseInLongTurn) =>
+  async (events: readonly AuditEvent[]): Promise<string> => {
+    let lines = ''
+    for (const event of events) {
+      const turn = pause()
+      if (turn !== undefined) await turn
+      lines += `${toWireJson(toWire(event))}\n`
+    }
+    return lines
+  }
 
 export const auditGroup = defineGroup({
-  needs: { events: AuditLogToken },
-  routes: ({ events }) => [
-    handle(
-      listOrganizationAudit,
-      async (_call, { query, grant, page }) =>
-        right(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, page)),
-      { reply: toWire },
-    ),
-    handle(
-      listOwnAudit,
-      async ({ principal }, { query, page }) =>
-        right(await events.list({ ...filterOf(query), tenantId: principal.userId }, page)),
-      { reply: toWire },
-    ),
-    handle(listSiteAudit, async (_call, { query, page }) => right(await events.list(filterOf(query), page)), {
-      reply: toWire,
-    }),
-    handle(
-      exportOrganizationAudit,
-      async (_call, { query, grant }) =>
-        right(await events.listAfter({ ...filterOf(query), tenantId: grant.ownerId }, query.after ?? 0, exportedRows)),
-      { reply: linesOf },
-    ),
-    handle(
-      exportSiteAudit,
-      async (_call, { query }) => right(await events.listAfter(filterOf(query), query.after ?? 0, exportedRows)),
-      { reply: linesOf },
-    ),
-  ],
+  needs: { events: AuditLogToken, pause: PauseInLongTurnToken },
+  routes: ({ events, pause }) => {
+    const linesOf = makeLinesOf(pause)
+    return [
+      handle(
+        listOrganizationAudit,
+        async (_call, { query, grant, page }) =>
+          right(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, keyedOf(page, query))),
+        { reply: toWire },
+      ),
+      handle(
+        listOwnAudit,
+        async ({ principal }, { query, page }) =>
+          right(await events.list({ ...filterOf(query), tenantId: principal.userId }, keyedOf(page, query))),
+        { reply: toWire },
+      ),
+      handle(
+        listSiteAudit,
+        async (_call, { query, page }) => right(await events.list(filterOf(query), keyedOf(page, query))),
+        { reply: toWire },
+      ),
+      handle(exportOrganizationAudit, async (_call, { query, grant }) =>
+        right(
+          await linesOf(
+            await events.listAfter({ ...filterOf(query), tenantId: grant.ownerId }, query.after ?? 0, exportedRows),
+          ),
+        ),
+      ),
+      handle(exportSiteAudit, async (_call, { query }) =>
+        right(await linesOf(await events.listAfter(filterOf(query), query.after ?? 0, exportedRows))),
+      ),
+    ]
+  },
 })

@@ -1,6 +1,6 @@
 import { path, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { OrgPathName, request } from '../kit/codecs.ts'
-import { list, packed, paged, text } from '../kit/reply.ts'
+import { keyed, list, packed, text } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import { AuditEventResponse, AuditExportQuery, AuditQuery } from './codecs.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
@@ -33,15 +33,19 @@ const example = {
   changes: { permissions: ['cluster_mgmt/view clusters'] },
 }
 
+const filtersText =
+  'Filters are combined: an event must match all of them. With `since`, or with both `action` and `actor`, a page ' +
+  'examines 10,000 events at most: it may have fewer events than `limit`, or none, while `Link` has a next page. ' +
+  '`page` reaches the first 10,000 events; `Link` leads further.'
+
 export const listOrganizationAudit = organizationRoute({
   id: 'audit.listOrganizationEvents',
   method: 'GET',
   path: '/orgs/{orgname}/audit',
   summary: 'List the changes in an organization, newest first',
-  description:
-    'Needs the right to view the audit log of the organization. Filters are combined: an event must match all of them.',
+  description: 'Needs the right to view the audit log of the organization. ' + filtersText,
   query: AuditQuery,
-  ok: packed(paged(list(AuditEventResponse, example))),
+  ok: packed(keyed(list(AuditEventResponse, example))),
 })
 
 export const listSiteAudit = siteRoute({
@@ -49,9 +53,9 @@ export const listSiteAudit = siteRoute({
   method: 'GET',
   path: '/admin/audit',
   summary: 'List all changes and refusals, newest first',
-  description: 'Only site admins. Filters are combined: an event must match all of them.',
+  description: 'Only site admins. ' + filtersText,
   query: AuditQuery,
-  ok: packed(paged(list(AuditEventResponse, example))),
+  ok: packed(keyed(list(AuditEventResponse, example))),
 })
 
 export const listOwnAudit = ownRoute({
@@ -59,9 +63,11 @@ export const listOwnAudit = ownRoute({
   method: 'GET',
   path: '/user/audit',
   summary: "List the events of the caller's own account, newest first",
-  description: 'Sign-ins and failed sign-ins, locks, tokens, sessions, changes of the password and the second factor.',
+  description:
+    'Sign-ins and failed sign-ins, locks, tokens, sessions, changes of the password and the second factor. ' +
+    filtersText,
   query: AuditQuery,
-  ok: packed(paged(list(AuditEventResponse, example))),
+  ok: packed(keyed(list(AuditEventResponse, example))),
 })
 
 const exportDescription =

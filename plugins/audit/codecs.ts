@@ -32,7 +32,16 @@ const filters = {
 }
 
 /** The filters of a list of events. An event must match every filter that is given. */
-export const AuditQuery = request(filters, 'AuditQuery')
+export const AuditQuery = request(
+  {
+    ...filters,
+    before: described(
+      optional(plainValue(QueryId)),
+      'Only events with a lower id than this; from the newest event if absent. The link to the next page has it.',
+    ),
+  },
+  'AuditQuery',
+)
 /** The same filters, for the events after a known id. */
 export const AuditExportQuery = request(
   {

@@ -1,6 +1,6 @@
 import type * as t from 'io-ts'
 import type { PackedText } from '../../core/kernel/exchange.ts'
-import type { Page } from '../../core/kernel/page.ts'
+import type { KeyedPage, Page } from '../../core/kernel/page.ts'
 
 /** A cookie to set. `value: undefined` clears it. */
 export interface CookieChange {
@@ -130,6 +130,8 @@ export interface ReplySpec<Result> {
   readonly contentTypes?: readonly string[]
   /** For `list`: a request without `page` and `limit` gets the first page instead of the whole list. */
   readonly isPaged?: boolean
+  /** For `list`: the result is a `KeyedPage`. */
+  readonly isKeyed?: boolean
   /** For `list`: the object that holds the items, when they are not the whole body. */
   readonly envelope?: ListEnvelope
   /** An answer body that decodes with the codec. The documentation shows it. */
@@ -190,6 +192,13 @@ export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description
  * end, and searches.
  */
 export const paged = <A>(reply: ReplySpec<Page<A>>): ReplySpec<Page<A>> => ({ ...reply, isPaged: true })
+
+/**
+ * Declares a list of the newest rows first that grows without end: `reply` returns a `KeyedPage`. The next page begins
+ * below a key (`before`, which the query declares). Numbered pages end after `maxListRows` items.
+ */
+export const keyed = <A>(reply: ReplySpec<Page<A>>): ReplySpec<KeyedPage<A>> =>
+  ({ ...reply, isPaged: true, isKeyed: true }) as ReplySpec<KeyedPage<A>>
 
 /** Declares a list whose items are inside an object. The example is one element. */
 export const listWithin = <A>(

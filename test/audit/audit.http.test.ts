@@ -96,6 +96,35 @@ test.serial('a filter that cannot be read is refused', async (t) => {
   }
 })
 
+test.serial('pages of the log are linked by key, and numbered pages end', async (t) => {
+  for (let at = 0; at < 5; at += 1) await createRole(people.owner, `keyed ${at}`, orgname)
+  const token = await service.tokenOf(people.owner)
+  const path = `/api/v1/orgs/${orgname}/audit?action=role.created&limit=2`
+  const whole = (await service.send('GET', `${path}&limit=50`.replace('&limit=2', ''), { token })).json as Line[]
+  const ids: number[] = []
+  for (let next: string | undefined = path; next !== undefined;) {
+    const answer = await service.send('GET', next, { token })
+    t.is(answer.status, 200)
+    ids.push(...(answer.json as Line[]).map(({ id }) => id))
+    const url = /<([^>]+)>; rel="next"/.exec(String(answer.headers['link'] ?? ''))?.[1]
+    if (url !== undefined) t.regex(url, /[?&]before=\d+/)
+    next = url === undefined ? undefined : new URL(url).pathname + new URL(url).search
+  }
+  t.deepEqual(
+    ids,
+    whole.map(({ id }) => id),
+  )
+  const numbered = await service.send('GET', `${path}&page=2`, { token })
+  t.deepEqual(
+    (numbered.json as Line[]).map(({ id }) => id),
+    ids.slice(2, 4),
+  )
+  t.is((await service.send('GET', `/api/v1/orgs/${orgname}/audit?page=200&limit=50`, { token })).status, 200)
+  const tooDeep = await service.send('GET', `/api/v1/orgs/${orgname}/audit?page=201&limit=50`, { token })
+  t.is(tooDeep.status, 400)
+  t.regex(String((tooDeep.json as { message: string }).message), /up to 10000 items/)
+})
+
 interface Line {
   readonly id: number
   readonly action: string

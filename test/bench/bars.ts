@@ -93,7 +93,7 @@ export const rowTitles = {
   33: 'what traces cost, off and on',
   34: 'two workers against one process, each with a processor of a quarter of a core (root)',
   35: 'backup, check and restore of a million rows',
-  36: "other tenants' p99 while one floods charts, sign-ins, pictures and searches",
+  36: "other tenants' p99 while one floods charts, sign-ins, pictures and searches, and their median beside long reads",
   37: 'two instances behind HAProxy against one, each with a processor of a quarter of a core (root)',
   38: 'what grows with 10^4 and 10^5 users, 10^6 with --slow',
 } as const

@@ -90,18 +90,19 @@ test('a full disk loses only what the bound cannot hold: the log resumes when th
     import { makeBatchedLines } from './adapters/logging/log-lines.ts'
     const fd = openSync('/dev/full', 'w')
     const lines = makeBatchedLines({ fd, batchAgeMs: 1, maxWaitingLength: 20, retryMs: 400 })
+    const seenState = () => ({ lost: lines.state().lost, trouble: lines.state().trouble })
     lines.add('first\\n')
     while (lines.state().trouble === undefined) await delay(2)
-    const seen = [lines.state()]
+    const seen = [seenState()]
     for (const line of ['second\\n', 'third\\n', 'too much for the bound\\n', 'too much for the bound\\n']) lines.add(line)
-    seen.push(lines.state())
+    seen.push(seenState())
     // The same descriptor leads to a disk with room, before the next attempt.
     closeSync(fd)
     const opened = []
     while (!opened.includes(fd)) opened.push(openSync(${JSON.stringify(path)}, 'a'))
     while (lines.state().trouble !== undefined) await delay(5)
     lines.flushNow()
-    seen.push(lines.state())
+    seen.push(seenState())
     process.stderr.write(JSON.stringify(seen))
   `)
   t.deepEqual(JSON.parse(stderr), [{ lost: 0, trouble: 'ENOSPC' }, { lost: 2, trouble: 'ENOSPC' }, { lost: 2 }])
@@ -116,7 +117,7 @@ test('a flush while nothing can be written does not end the log', async (t) => {
   const lines = makeBatchedLines({ fd, batchAgeMs: 3_600_000, retryMs: 5 })
   lines.add('waits\n')
   lines.flushNow()
-  t.deepEqual(lines.state(), { lost: 0, trouble: 'ENOSPC' })
+  t.like(lines.state(), { lost: 0, trouble: 'ENOSPC', backlogLength: 6 })
   await delay(20)
   lines.add('waits too\n')
   t.is(lines.state().lost, 0)
@@ -188,6 +189,49 @@ test('a descriptor that is closed is no error', async (t) => {
   await delay(30)
   t.notThrows(() => lines.add('nor this\n'))
   t.notThrows(() => lines.flushNow())
+})
+
+test('lines of a closed descriptor are counted as lost', async (t) => {
+  const { stderr } = await child(`
+    import { closeSync, openSync } from 'node:fs'
+    import { makeBatchedLines } from './adapters/logging/log-lines.ts'
+    const fd = openSync('/dev/null', 'w')
+    closeSync(fd)
+    const lines = makeBatchedLines({ fd })
+    lines.add('first\\n')
+    lines.add('second\\n')
+    lines.flushNow()
+    lines.add('third\\n')
+    process.stderr.write(JSON.stringify(lines.state()))
+  `)
+  t.deepEqual(JSON.parse(stderr), { lost: 3, trouble: 'EBADF', backlogLength: 0, backlogAgeMs: 0 })
+})
+
+test('lines that arrive during a long write are written after it', async (t) => {
+  const { stderr } = await child(`
+    import { execFileSync } from 'node:child_process'
+    import { closeSync, constants, openSync, readSync } from 'node:fs'
+    import { setTimeout as delay } from 'node:timers/promises'
+    import { makeBatchedLines } from './adapters/logging/log-lines.ts'
+    const fifo = ${JSON.stringify(join(folder, 'long-write'))}
+    execFileSync('mkfifo', [fifo])
+    const fd = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK)
+    const lines = makeBatchedLines({ fd, batchAgeMs: 5 })
+    lines.add('x'.repeat(100_000) + '\\n')
+    await delay(20)
+    lines.add('during\\n')
+    // The batch of this line is due while the first one is being written.
+    await delay(20)
+    const buffer = Buffer.alloc(1 << 20)
+    let text = ''
+    for (let reads = 0; reads < 500 && !text.endsWith('during\\n'); reads += 1) {
+      try { text += buffer.toString('utf8', 0, readSync(fd, buffer)) } catch {}
+      await delay(5)
+    }
+    process.stderr.write(JSON.stringify([text.length, text.endsWith('during\\n')]))
+    process.exit(0)
+  `)
+  t.deepEqual(JSON.parse(stderr), [100_001 + 'during\n'.length, true])
 })
 
 const child = (code: string): Promise<{ code: number; stderr: string }> =>

@@ -74,7 +74,7 @@ const checksWith = (changes: Partial<Parameters<typeof readinessChecks>[0]>) =>
     },
     settings: { tempDir: join(folder, 'tmp') },
     certificate: () => undefined,
-    logState: () => ({ lost: 0, trouble: undefined }),
+    logState: () => ({ lost: 0, trouble: undefined, backlogLength: 0, backlogAgeMs: 0 }),
     ...changes,
   })
 
@@ -113,14 +113,17 @@ test('what another instance would not do better degrades: 200 for load balancers
         refusal: () => 'The database is full.',
       } as never,
       settings: { tempDir: blocked },
-      logState: () => ({ lost: 3, trouble: 'ENOSPC' }),
+      logState: () => ({ lost: 3, trouble: 'ENOSPC', backlogLength: 500, backlogAgeMs: 4_100 }),
     }),
   )
   t.is(broken.status, 200)
   t.is(broken.text, 'degraded: database changes, temporary files, log\n')
   t.regex(broken.verbose ?? '', /^\[-\] database changes: The database is full\.$/m)
   t.regex(broken.verbose ?? '', /^\[-\] temporary files: \S+blocked cannot be written \(EEXIST\)$/m)
-  t.regex(broken.verbose ?? '', /^\[-\] log: it cannot be written \(ENOSPC\); 3 lines were lost since the start$/m)
+  t.regex(
+    broken.verbose ?? '',
+    /^\[-\] log: it cannot be written \(ENOSPC\); 500 characters wait, since 4 s; 3 lines were lost since the start$/m,
+  )
   t.regex(broken.metrics ?? '', /^moorage_degraded\{check="database changes"\} 1$/m)
   t.regex(broken.metrics ?? '', /^moorage_degraded\{check="certificate"\} 0$/m)
 })

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import test, { type ExecutionContext, type TestFn } from 'ava'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { childrenOf, isRunning } from '../support/child-processes.ts'
@@ -44,6 +45,14 @@ const besiege = async (t: ExecutionContext, databaseUrl: (folder: string) => Pro
     until('both serve', async () =>
       (await (await fetch(`${service.opsUrl}/readyz`)).text()) === 'ok\n' ? true : undefined,
     )
+  const probes = new Set<string>()
+  let isProbing = true
+  const probing = (async () => {
+    while (isProbing) {
+      const answers = await Promise.all(['readyz', 'livez'].map((path) => fetch(`${service.opsUrl}/${path}`)))
+      for (const answer of answers) probes.add(`${answer.status} ${await answer.text()}`)
+    }
+  })()
   for (let kill = 0; kill < kills; kill++) {
     await ledger.untilAcknowledged(30)
     const victim = childrenOf(service.pid).toSorted()[kill % 2] ?? 0
@@ -51,8 +60,13 @@ const besiege = async (t: ExecutionContext, databaseUrl: (folder: string) => Pro
     await until('it is gone', () => (isRunning(victim) ? undefined : true))
     // The other serves while its sibling is started.
     await ledger.untilAcknowledged(10)
+    // An answer of the probe is kept for a second.
+    await delay(1_100)
     await untilReady()
   }
+  isProbing = false
+  await probing
+  t.deepEqual([...probes].sort(), ['200 degraded: workers\n', '200 ok\n'])
   await stream.stop()
   t.deepEqual(await findings(database, ledger.attempts), [], 'nothing that was acknowledged is lost')
   const others = ledger.attempts.filter(

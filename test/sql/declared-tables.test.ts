@@ -31,7 +31,7 @@ const mysqlColumns = async (db: SqlDatabase): Promise<readonly FoundColumn[]> =>
   const rows = await db.query<Record<string, string | null>>((k) =>
     k.raw(
       'select table_name as t, column_name as c, column_type as ty, is_nullable as n, column_default as d, extra as e ' +
-        'from information_schema.columns where table_schema = database()',
+        "from information_schema.columns where table_schema = database() and coalesce(generation_expression, '') = ''",
     ),
   )
   return rows.map(({ t, c, ty, n, d, e }) => ({

@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
 import type { AuditLog, AuditRetention, StoredChain } from '../../../core/audit/ports.ts'
-import type { AuditFilter, ChainedEvent } from '../../../core/audit/types.ts'
+import type { AuditEvent, AuditFilter, ChainedEvent } from '../../../core/audit/types.ts'
 import { rowsById } from '../../../core/kernel/page.ts'
+import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
 import { databaseNow, queryRows } from '../kit/fragments.ts'
 import { columnsOf, int, pick, selectedAs, without } from '../kit/columns.ts'
 import { filteredRows } from '../kit/page-query.ts'
@@ -14,10 +15,19 @@ const pieceRows = 500
 /** Longer than the transaction that writes a row takes, also if its process stood still and was given up. */
 const settledMilliseconds = 60_000
 
+/** Rows that one statement examines where no index decides alone: about 10 ms of SQLite. */
+const mostExamined = 10_000
+
+/** Rows are looked for from this long before an instant. Ids grow with time, unless the clock is set back. */
+const clockSetBackMilliseconds = 3_600_000
+
+const maxId = Number.MAX_SAFE_INTEGER - 1
+
 const chainedRow = columnsOf(auditEvents)
 const eventRow = without(auditEvents, 'previousHash', 'hash')
 
-export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
+/** @param examined the most rows that a statement examines where no index decides alone. */
+export const makeSqlAuditLog = (db: SqlDatabase, examined = mostExamined): AuditLog => {
   const heads = db.prepare({}, columnsOf(auditHeads), (k) => k('audit_heads').orderBy('tenant_id'))
   // One statement, so that a first row that another transaction writes at the same time has its head.
   const headless = db.prepare({}, { tenantId: selectedAs(auditEvents.tenantId) }, (k) =>
@@ -58,25 +68,72 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
     return (await db.first(settled, { after }))?.last ?? 0
   }
 
+  const firstSince = db.prepare({ since: auditEvents.at }, pick(auditEvents, 'id'), (k, p) =>
+    k('audit_events').where('at', '>=', p.since).orderBy('at').orderBy('id').limit(1),
+  )
+  /** Returns the id from which rows are at or after the instant, or undefined if no row is. */
+  const firstIdSince = async (since: Date): Promise<number | undefined> =>
+    (await db.first(firstSince, { since: new Date(since.getTime() - clockSetBackMilliseconds) }))?.id
+
+  /**
+   * Returns the id of the last row that one statement examines, from the end of the range where `direction` begins.
+   * Returns undefined if it can examine the whole range.
+   */
+  const edgeOf = async (
+    filter: AuditFilter,
+    range: IdRange,
+    direction: 'asc' | 'desc',
+  ): Promise<number | undefined> => {
+    const [edge] = await queryRows(db, pick(auditEvents, 'id'), (k) =>
+      indexed(k, filter, range).orderBy('id', direction).limit(1).offset(examined),
+    )
+    return edge?.id
+  }
+
   return {
     async list(filter, page) {
-      return filteredRows(
+      const from = filter.since === undefined ? 0 : await firstIdSince(filter.since)
+      if (from === undefined) return { items: [], total: 0, nextBefore: undefined }
+      const below = page.before ?? maxId
+      const edge = needsRowsFor(filter) ? await edgeOf(filter, { from, below }, 'desc') : undefined
+      const range = { from: edge ?? from, below }
+      const found = await filteredRows(
         db,
         eventRow,
-        (k) => filtered(k, filter),
+        (k) => filtered(k, filter, range),
         (_, rows, cut) => cut(rows.orderBy('id', 'desc')),
         page,
       )
+      const hasMore =
+        page.before === undefined && found.totalIsCapped !== true
+          ? page.page * page.limit < found.total
+          : found.items.length >= page.limit
+      const counts = edge === undefined ? found : { ...found, totalIsCapped: true }
+      return { ...counts, nextBefore: hasMore ? found.items.at(-1)?.id : edge }
     },
 
     async listAfter(filter, after, limit) {
       // The rows of one account are written one after the other, and SQLite has one writer at a time.
       const isConcurrent = filter.tenantId === undefined && db.dialect === 'mysql'
-      const upTo = isConcurrent ? await settledUpTo(after) : undefined
-      return queryRows(db, eventRow, (k) => {
-        const later = filtered(k, filter).where('id', '>', after)
-        return (upTo === undefined ? later : later.where('id', '<=', upTo)).orderBy('id').limit(limit)
-      })
+      const upTo = isConcurrent ? await settledUpTo(after) : maxId
+      const first = filter.since === undefined ? 0 : await firstIdSince(filter.since)
+      if (first === undefined) return []
+      const events: AuditEvent[] = []
+      for (let from: number | undefined = Math.max(first, after + 1); from !== undefined && events.length < limit;) {
+        const range: IdRange = { from, below: upTo + 1 }
+        const next: number | undefined = needsRowsFor(filter) ? await edgeOf(filter, range, 'asc') : undefined
+        const piece = { from, below: next ?? range.below }
+        events.push(
+          ...(await queryRows(db, eventRow, (k) =>
+            filtered(k, filter, piece)
+              .orderBy('id')
+              .limit(limit - events.length),
+          )),
+        )
+        from = next
+        await pauseInLongTurn()
+      }
+      return events
     },
 
     async *chains(): AsyncIterable<StoredChain> {
@@ -94,11 +151,28 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
 export const newestEvents = (db: SqlDatabase, limit: number): Promise<readonly ChainedEvent[]> =>
   queryRows(db, chainedRow, (k) => k('audit_events').orderBy('id', 'desc').limit(limit))
 
-const filtered = (k: Knex, { tenantId, action, actor, since }: AuditFilter): Knex.QueryBuilder => {
-  const rows = k('audit_events')
+/** Rows with an id from `from` on and below `below`. */
+interface IdRange {
+  readonly from: number
+  readonly below: number
+}
+
+/** Reports whether an index with the id at its end does not decide alone which rows match. */
+const needsRowsFor = ({ action, actor, since }: AuditFilter): boolean =>
+  since !== undefined || (action !== undefined && actor !== undefined)
+
+/** Selects rows by what one index has: the account, and the actor or the action. */
+const indexed = (k: Knex, { tenantId, action, actor }: AuditFilter, { from, below }: IdRange): Knex.QueryBuilder => {
+  const rows = k('audit_events').where('id', '>=', from).where('id', '<', below)
   if (tenantId !== undefined) rows.where('tenant_id', tenantId)
-  if (action !== undefined) rows.where('action', action)
-  if (actor !== undefined) rows.whereRaw('lower(actor_name) = ?', [actor.toLowerCase()])
+  if (actor !== undefined) return rows.where('actor_key', actor.toLowerCase())
+  return action === undefined ? rows : rows.where('action', action)
+}
+
+const filtered = (k: Knex, filter: AuditFilter, range: IdRange): Knex.QueryBuilder => {
+  const rows = indexed(k, filter, range)
+  const { action, actor, since } = filter
+  if (action !== undefined && actor !== undefined) rows.where('action', action)
   if (since !== undefined) rows.where('at', '>=', since.getTime())
   return rows
 }
@@ -119,8 +193,13 @@ export const makeSqlAuditRetention = (db: SqlDatabase): AuditRetention => {
   const oldest = db.prepare({ ...ofTenant, limit: int() }, pick(auditEvents, 'id', 'hash'), (k, p) =>
     k('audit_events').where('tenant_id', p.tenantId).where('at', '<', p.before).orderBy('id').limit(p.limit),
   )
-  const firstKept = db.prepare(ofTenant, pick(auditEvents, 'id'), (k, p) =>
-    k('audit_events').where('tenant_id', p.tenantId).where('at', '>=', p.before).orderBy('id').limit(1),
+  const firstKept = db.prepare({ ...ofTenant, upTo: auditEvents.id }, pick(auditEvents, 'id'), (k, p) =>
+    k('audit_events')
+      .where('tenant_id', p.tenantId)
+      .where('at', '>=', p.before)
+      .where('id', '<=', p.upTo)
+      .orderBy('id')
+      .limit(1),
   )
   const remove = db.prepare({ ...pick(auditEvents, 'tenantId'), upTo: auditEvents.id }, (k, p) =>
     k('audit_events').where('tenant_id', p.tenantId).where('id', '<=', p.upTo).delete(),
@@ -139,7 +218,8 @@ export const makeSqlAuditRetention = (db: SqlDatabase): AuditRetention => {
         await tx.first(lockHead, { tenantId })
         const rows = await tx.all(oldest, { tenantId, before, limit })
         // A clock that once went backwards must not leave a gap: no row after the first kept row is removed.
-        const kept = await tx.first(firstKept, { tenantId, before })
+        const upTo = rows.at(-1)?.id ?? 0
+        const kept = await tx.first(firstKept, { tenantId, before, upTo })
         const retired = rows.filter((row) => kept === undefined || row.id < kept.id)
         const last = retired.at(-1)
         if (last === undefined) return { removed: 0, isDone: true }

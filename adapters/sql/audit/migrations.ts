@@ -62,8 +62,26 @@ const retention: Migration = {
   },
 }
 
+const filters: Migration = {
+  id: '0105-audit-filters',
+  phase: 'expand',
+  summary: 'indexes for the filters of the audit log by actor and by action',
+  async up(knex, dialect) {
+    // Computed when it is read; only its indexes are stored. Releases before this one do not write it.
+    const actorKey = 'varchar(63) generated always as (lower(actor_name)) virtual'
+    await knex.schema.alterTable('audit_events', (table) => {
+      table.specificType('actor_key', dialect === 'mysql' ? actorKey : actorKey.replace('varchar(63)', 'text'))
+    })
+    await knex.schema.alterTable('audit_events', (table) => {
+      table.index(['tenant_id', 'actor_key', 'id'])
+      table.index(['actor_key', 'id'])
+      table.index(['action', 'id'])
+    })
+  },
+}
+
 export const auditMigrations: PartMigrations = {
   part: 'audit',
   needs: [],
-  migrations: [events, retention],
+  migrations: [events, retention, filters],
 }

@@ -87,8 +87,7 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
         return []
       }
       const rows = prepared.statement.all(values)
-      if (!prepared.int64) for (const row of rows) refuseRounded(row, statement)
-      return readRows(statement, rows)
+      return readDriverRows(statement, rows)
     },
     first: (statement, binds) => {
       const prepared = prepare(statement)
@@ -105,7 +104,10 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
   }
 }
 
-const readRows = ({ read }: StatementText, rows: unknown[]): unknown[] => {
+/** Converts rows of the driver in place. Throws for an integer that was rounded. */
+export const readDriverRows = (statement: StatementText, rows: unknown[]): unknown[] => {
+  const { read, int64 } = statement
+  if (!int64) for (const row of rows) refuseRounded(row, statement)
   if (read !== undefined)
     for (let index = 0; index < rows.length; index += 1) rows[index] = read(rows[index] as DriverRow)
   return rows
@@ -123,7 +125,7 @@ const forgetOldest = (known: Map<string, Prepared>): void => {
  * times as long as most joins. It does not look at `+?`: that is the same value, of the same type, and finds the same
  * indexes. A limit stays a plain `?`, since the best plan of a page depends on it.
  */
-const withLastingPlan = (sql: string): string => sql.replaceAll(/(?<= = )\?/g, '+?')
+export const withLastingPlan = (sql: string): string => sql.replaceAll(/(?<= = )\?/g, '+?')
 
 const prepareNow = (raw: Database.Database, sql: string, int64: boolean): Prepared => {
   const statement = raw.prepare<unknown[], unknown>(withLastingPlan(sql))

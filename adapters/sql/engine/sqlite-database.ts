@@ -8,11 +8,17 @@ import { clockRow, databaseNow } from '../kit/fragments.ts'
 import type { Row } from '../kit/columns.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
 import { pauseInLongTurn } from './event-loop-turns.ts'
-import type { OpenedFile } from './checkpoint-thread.ts'
+import type { OpenedFile } from './threads/checkpoint-thread.ts'
 import { raisingRevisions } from '../authz/access-revisions.ts'
-import { makeCheckpoints, noCheckpoints, type CheckpointOptions, type Checkpoints } from './sqlite-checkpoints.ts'
+import {
+  makeCheckpoints,
+  noCheckpoints,
+  type CheckpointOptions,
+  type Checkpoints,
+} from './threads/sqlite-checkpoints.ts'
+import { makeLongReads, noLongReads, type LongReads } from './threads/sqlite-long-reads.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
-import type { SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
+import type { RunResult, SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './unit-of-work.ts'
 import { makeWaitQueue, stillMilliseconds, takePlace, type WaitingAccount, type WaitQueue } from './wait-queue.ts'
 
@@ -40,6 +46,7 @@ interface Parts {
   /** Throws `Unavailable` if nothing that is written now would remain. */
   readonly refuseLost: () => void
   readonly checkpoints: Checkpoints
+  readonly longReads: LongReads
 }
 
 /** Opens `path`, `:memory:`, or an in-memory copy of a serialized database. */
@@ -52,6 +59,7 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
   const turn = makeWaitQueue(1, writerWaitMilliseconds, busy, definedFields({ account: options.account }))
   const reader = inMemory ? writer : openSqliteConnection(source, 'read-only')
   const file = inMemory ? undefined : openedFile(source)
+  const readers = makeWaitQueue(1, writerWaitMilliseconds, busyReads, definedFields({ account: options.account }))
   const database = makeSqliteDatabase({
     composer,
     writer,
@@ -62,9 +70,12 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
     path: inMemory ? ':memory:' : source,
     refuseLost: file === undefined ? () => undefined : makeRefuseLost(file),
     checkpoints: file === undefined ? noCheckpoints : makeCheckpoints(writer, turn, file, options.checkpoints),
+    longReads: file === undefined ? noLongReads : makeLongReads(file, readers),
   })
   return raisingRevisions(database, (build) => composeNow(composer, build))
 }
+
+const busyReads = 'The database is busy with other long reads. Try again.'
 
 const openedFile = (path: string): OpenedFile => {
   const { dev, ino } = statSync(path)
@@ -92,15 +103,15 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
   const prepare = makePrepare(composer)
   const clock = prepare({}, clockRow, (k) => k.raw(`select ${databaseNow('sqlite')} as now`))
   const all = async <Row>(statement: StatementText, binds: object): Promise<Row[]> =>
-    outside(parts, statement, (connection) => connection.all(statement, binds)) as Promise<Row[]>
+    outside(parts, statement, binds, 'all') as Promise<Row[]>
   return {
     dialect: 'sqlite',
     prepare,
     all,
     first: async <Row>(statement: StatementText, binds: object) =>
-      outside(parts, statement, (connection) => connection.first(statement, binds)) as Promise<Row | undefined>,
+      outside(parts, statement, binds, 'first') as Promise<Row | undefined>,
     run: async (statement: StatementText, binds: object) =>
-      outside(parts, statement, (connection) => connection.run(statement, binds)),
+      outside(parts, statement, binds, 'run') as Promise<RunResult>,
     query: <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => all<Row>(composeNow(composer, build), {}),
     transaction: (work) => transaction(parts, work),
     now: async () => (await all<Row<typeof clockRow>>(clock, {}))[0]?.now ?? NaN,
@@ -109,6 +120,7 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
     refuseLost: parts.refuseLost,
     openSchemaSession: () => openSchemaSession(parts),
     close: async () => {
+      await parts.longReads.close()
       await parts.checkpoints.close()
       if (parts.reader !== parts.writer) parts.reader.raw.close()
       parts.writer.raw.close()
@@ -131,14 +143,17 @@ const makeCommits = ({ reader, writer }: Parts): (() => number | undefined) => {
 }
 
 /** Runs a statement outside a transaction: a read at once, a change in its turn. */
-const outside = <A>(
-  parts: Parts,
-  statement: StatementText,
-  step: (connection: SqliteConnection) => A,
-): A | Promise<A> => {
+const outside = (parts: Parts, statement: StatementText, binds: object, how: 'all' | 'first' | 'run'): unknown => {
   parts.surroundings.refuseInside()
-  const { reader, writer, turn, checkpoints } = parts
-  if (reader !== writer && isRead(parts, statement)) return readNow(parts, step)
+  const { reader, writer, turn, checkpoints, longReads } = parts
+  const step = (connection: SqliteConnection): unknown => connection[how](statement, binds)
+  if (reader !== writer && isRead(parts, statement)) {
+    if (how !== 'run' && longReads.takes(statement)) return readElsewhere(parts, statement, binds, how)
+    const beganMs = performance.now()
+    const rows = readNow(parts, step)
+    longReads.took(statement, performance.now() - beganMs)
+    return rows
+  }
   if (!turn.tryTake()) return waitAndChange(parts, step)
   try {
     parts.refuseLost()
@@ -159,6 +174,22 @@ const isRead = ({ reader }: Parts, statement: StatementText): boolean => {
     return reader.prepare(statement).isReadonly
   } catch (error) {
     if (isBusy(error)) return false
+    throw toThrown(error)
+  }
+}
+
+/** Runs a read on the thread of long reads. */
+const readElsewhere = async (
+  parts: Parts,
+  statement: StatementText,
+  binds: object,
+  how: 'all' | 'first',
+): Promise<unknown> => {
+  try {
+    const rows = await parts.longReads.read(statement, binds)
+    return how === 'all' ? rows : rows[0]
+  } catch (error) {
+    if (isBusy(error)) return untilNotBusy(parts, () => parts.reader[how](statement, binds))
     throw toThrown(error)
   }
 }

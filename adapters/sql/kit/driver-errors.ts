@@ -154,6 +154,17 @@ const unavailableNumbers = new Set([
   1615, // no room for the tables of the statement
 ])
 
+/** Codes of a wrong setting or a full disk: waiting does not help. */
+const lastingCodes: ReadonlySet<string> = new Set([
+  ...['HANDSHAKE_SSL_ERROR', 'HANDSHAKE_NO_SSL_SUPPORT', 'SQLITE_FULL', 'SQLITE_CANTOPEN'],
+])
+
+/** Reports whether the database is away, or has no room for another caller, which may change by itself. */
+export const isAway = (error: unknown): boolean => {
+  const { code, number } = read(error)
+  return isUnavailable(error) && !lastingCodes.has(code) && !refusedAccount.has(number)
+}
+
 /**
  * Reports whether the database cannot serve now (away, full, read-only, overloaded) although the statement is valid.
  */

@@ -53,7 +53,8 @@ const orphaned = (k: Knex): Knex.QueryBuilder =>
     k('team_members as tm')
       .join('teams as t', 't.id', 'tm.team_id')
       .where('t.permission', 'owner')
-      .whereRaw('tm.org_id = o.id')
+      // The index of teams begins with their organization.
+      .whereRaw('t.org_id = o.id')
       .select(k.raw('1')),
   )
 

@@ -17,7 +17,7 @@ import { readBody } from './body.ts'
 import { parseIfMatch } from './conditional.ts'
 import { crossSiteSignInRefusal } from './cross-site.ts'
 import { decodeBody, decodeParams, decodeQuery, isStrict, sentenceOf } from './decode.ts'
-import { pageRequest } from './paging.ts'
+import { pageRequest, tooDeepPage } from './paging.ts'
 import { spendRate, spendRefused } from './rate-limit.ts'
 import type { RequestContext } from './request-context.ts'
 import { pathValuesOf } from './request-context.ts'
@@ -99,6 +99,9 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     }
     const grant = await grantFor(deps, route, req, context)
     if (isLeft(grant)) return grant
+    const page = pageRequest(context.params, route.ok.isPaged !== true)
+    const tooDeep = route.ok.isKeyed === true && !context.params.has('before') ? tooDeepPage(page) : undefined
+    if (tooDeep !== undefined) return left(refusal(400, 'InvalidQuery', tooDeep))
     const expectedVersion = expectedVersionOf(route, req.headers)
     if (isLeft(expectedVersion)) return expectedVersion
     const provenAtMs = performance.now()
@@ -124,7 +127,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
         query: query.right,
         body: body.right.value,
         grant: current.right as never,
-        page: pageRequest(context.params, route.ok.isPaged !== true),
+        page,
         expectedVersion: expectedVersion.right,
         ...(context.makesToken === true ? { makesToken: true } : {}),
       },

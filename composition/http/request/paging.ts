@@ -1,4 +1,4 @@
-import type { Page, PageRequest } from '../../../core/kernel/page.ts'
+import type { KeyedPage, Page, PageRequest } from '../../../core/kernel/page.ts'
 import { defaultPageLimit, maxListRows, maxPageLimit } from '../../../core/kernel/page.ts'
 
 /** No list is as long. The offset of this page is a safe integer, and is passed to the database. */
@@ -29,6 +29,27 @@ export const pageRequest = (params: URLSearchParams, isWhole: boolean): PageRequ
 const longestLink = 8 * 1024
 
 const secretParameters = ['token', 'access_token']
+
+/** Returns why a page of a keyed list cannot be asked for by its number. */
+export const tooDeepPage = ({ page, limit }: PageRequest): string | undefined =>
+  page * limit > maxListRows
+    ? `Pages are numbered up to ${maxListRows} items. Follow the link with rel="next" of the first page to read further.`
+    : undefined
+
+/** Returns the parameters of the linked pages of a keyed list. */
+const keyedPages = (
+  params: URLSearchParams,
+  request: PageRequest,
+  page: KeyedPage<unknown>,
+  limit: number,
+): readonly (readonly [rel: string, name: 'page' | 'before', value: number])[] => [
+  ...(page.nextBefore === undefined ? [] : [['next', 'before', page.nextBefore] as const]),
+  ...(params.has('before')
+    ? [['first', 'page', 1] as const]
+    : linkedPages(request, page, limit).flatMap(([rel, number]) =>
+        rel === 'next' ? [] : [[rel, 'page', number] as const],
+      )),
+]
 
 /** Returns the numbers of the linked pages. The last page of a list that was not counted to its end is unknown. */
 const linkedPages = (
@@ -64,15 +85,17 @@ export const pageHeaders = (
 ): Record<string, string> => {
   const isWhole = request.limit > maxPageLimit
   const limit = isWhole ? maxPageLimit : request.limit
-  const link = ([rel, number]: readonly [string, number]): string => {
+  const link = ([rel, name, value]: readonly [string, string, number]): string => {
     const query = new URLSearchParams(params)
-    for (const name of secretParameters) query.delete(name)
-    query.set('page', String(number))
+    for (const omitted of [...secretParameters, 'page', 'before']) query.delete(omitted)
+    query.set(name, String(value))
     query.set('limit', String(limit))
     return `<${url}?${query.toString()}>; rel="${rel}"`
   }
   const isAllThere = isWhole && page.items.length < request.limit
-  const joined = (isAllThere ? [] : linkedPages(request, page, limit)).map(link).join(', ')
+  const numbered = () => linkedPages(request, page, limit).map(([rel, number]) => [rel, 'page', number] as const)
+  const pages = 'nextBefore' in page ? keyedPages(params, request, page as KeyedPage<unknown>, limit) : numbered()
+  const joined = (isAllThere ? [] : pages).map(link).join(', ')
   return {
     ...(joined === '' || joined.length > longestLink ? {} : { Link: joined }),
     'X-Total-Count': String(page.total),

@@ -11,6 +11,7 @@ import { getRequest, loadOn, postRequest } from '../requests.ts'
 import type { BenchService } from '../service-process.ts'
 import { median, ratio } from '../statistics.ts'
 import { makeStubCertificate } from '../upstream/certificate.ts'
+import { measureFairReads } from './fair-reads.ts'
 import type { MeasureRow } from './row.ts'
 
 /** Of the other tenant: as in row 15, the server has time to spare. */
@@ -19,6 +20,8 @@ const pauseMilliseconds = 5
 /** After each answer of the tenant that floods. */
 const floodPauseMilliseconds = 20
 const repositories = 12
+/** A flood with fewer answers shows nothing: it was refused, or never began. */
+const leastAnswers = 20
 /** Versions in the index of each repository: about four megabytes. */
 const versions = 30_000
 
@@ -85,7 +88,11 @@ export const fairTurns: MeasureRow = async ({ lab, bench, run }) => {
   try {
     const service = await lab.service({
       name: 'service with a tenant that floods',
-      settings: { NODE_EXTRA_CA_CERTS: certificate.certificatePath, MOORAGE_EGRESS_ALLOW: '127.0.0.1' },
+      settings: {
+        MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
+        NODE_EXTRA_CA_CERTS: certificate.certificatePath,
+        MOORAGE_EGRESS_ALLOW: '127.0.0.1',
+      },
     })
     const other = await makeUser(service, 'bench-other')
     const origin = `https://127.0.0.1:${(repository.address() as AddressInfo).port}`
@@ -118,19 +125,21 @@ export const fairTurns: MeasureRow = async ({ lab, bench, run }) => {
         each.reason ||= flooding.firstError ?? ''
       }
     }
+    const reads = await measureFairReads({ bench, service, storm, seconds })
     await service.stop()
-    return measured.map(({ flood, idle, during, answers, refused, reason }) => ({
+    const floodLines = measured.map(({ flood, idle, during, answers, refused, reason }) => ({
       row: '36',
       what: `others' p99 during a flood of ${flood.id}`,
       ours: { p99Ms: median(during) },
       against: 'the same, idle',
       twin: { p99Ms: median(idle) },
-      value: median(during.map((each, round) => ratio(each, idle[round] ?? 0))),
+      value: answers < leastAnswers ? Number.NaN : median(during.map((each, round) => ratio(each, idle[round] ?? 0))),
       bestValue: ratio(Math.min(...during), Math.min(...idle)),
       unit: 'x' as const,
       bar: bars.fairTurns,
       note: `${flood.connections} at the same time: ${answers} answers, ${refused} refused${reason === '' ? '' : ` (${reason})`}`,
     }))
+    return [...floodLines, ...reads]
   } finally {
     storm.stop()
     repository.closeAllConnections()

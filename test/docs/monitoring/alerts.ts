@@ -22,6 +22,7 @@ export interface Alert {
 }
 
 const day = 86_400
+const onA = { instance: 'a:3002' }
 
 /** In the order of what hurts first. */
 export const alerts: readonly Alert[] = [
@@ -46,6 +47,30 @@ export const alerts: readonly Alert[] = [
       series: { 'up{job="moorage",instance="a:3002"}': '1 1 0x10' },
       at: '6m',
       labels: { job: 'moorage', instance: 'a:3002' },
+    },
+  },
+  {
+    name: 'MoorageRestarts',
+    severity: 'ticket',
+    expr: 'changes(process_start_time_seconds{job="moorage"}[1h]) >= 3',
+    for: '0m',
+    summary: 'The instance {{ $labels.instance }} has started three times within an hour.',
+    incident: {
+      series: { 'process_start_time_seconds{job="moorage",instance="a:3002"}': '1000x9 2000x9 3000x9 4000x30' },
+      at: '35m',
+      labels: { job: 'moorage', instance: 'a:3002' },
+    },
+  },
+  {
+    name: 'MoorageWorkersRestart',
+    severity: 'ticket',
+    expr: 'sum by (instance) (increase(moorage_worker_restarts_total[1h])) >= 3',
+    for: '0m',
+    summary: 'Workers of {{ $labels.instance }} ended three times within an hour, and were replaced.',
+    incident: {
+      series: { 'moorage_worker_restarts_total{instance="a:3002"}': '0x10 1x5 2x5 4x30' },
+      at: '40m',
+      labels: { instance: 'a:3002' },
     },
   },
   {
@@ -342,6 +367,14 @@ export const alerts: readonly Alert[] = [
       at: '15m',
       labels: { instance: 'a:3002' },
     },
+  },
+  {
+    name: 'MoorageLogBacklog',
+    severity: 'ticket',
+    expr: 'max by (instance) (moorage_log_backlog_seconds) > 30',
+    for: '1m',
+    summary: 'The log of {{ $labels.instance }} is not written: an end of the process would lose its last lines.',
+    incident: { series: { 'moorage_log_backlog_seconds{instance="a:3002"}': '0x5 60+60x10' }, at: '9m', labels: onA },
   },
   {
     name: 'MoorageDiskFills',

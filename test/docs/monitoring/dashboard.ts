@@ -291,6 +291,7 @@ export const rows: readonly Row[] = [
         title: 'Lost lines and spans, clock',
         queries: [
           query('sum by (instance) (increase(moorage_log_lines_lost_total[15m]))', '{{instance}} lines of the log'),
+          query('moorage_log_backlog_seconds', '{{instance}} age of unwritten lines'),
           query('sum by (instance) (increase(moorage_trace_spans_lost_total[15m]))', '{{instance}} spans'),
           query('moorage_clock_skew_seconds', '{{instance}} clock'),
         ],

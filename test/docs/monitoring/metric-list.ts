@@ -21,6 +21,13 @@ const standard: readonly DeclaredMetric[] = [
   },
   { name: 'process_resident_memory_bytes', part: 'Node.js', help: 'Memory of the process.' },
   { name: 'process_cpu_seconds_total', part: 'Node.js', type: 'counter', help: 'CPU time of the process.' },
+  { name: 'process_start_time_seconds', part: 'Node.js', help: 'When the process started, as Unix time.' },
+  {
+    name: 'moorage_worker_restarts_total',
+    part: 'workers',
+    type: 'counter',
+    help: 'Workers that were started in place of one that ended.',
+  },
   { name: 'process_open_fds', part: 'Node.js', help: 'Open file descriptors.' },
   { name: 'process_max_fds', part: 'Node.js', help: 'Most open file descriptors.' },
 ]

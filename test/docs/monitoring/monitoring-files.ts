@@ -80,6 +80,10 @@ const goodDay: Readonly<Record<string, string>> = {
   'moorage_job_last_end_timestamp_seconds{job_id="mail.deliver",instance="a:3002"}': '1030x120',
   'moorage_job_last_success_timestamp_seconds{job_id="mail.deliver",instance="b:3002"}': '1000x120',
   'moorage_log_lines_lost_total{instance="a:3002"}': '0x120',
+  'moorage_log_backlog_seconds{instance="a:3002"}': '0.05x120',
+  // One restart, as of an upgrade.
+  'process_start_time_seconds{job="moorage",instance="a:3002"}': '1000x60 4600x60',
+  'moorage_worker_restarts_total{instance="a:3002"}': '0x60 1x60',
   'moorage_disk_free_bytes{instance="a:3002",folder="data"}': '50x120',
   'moorage_disk_size_bytes{instance="a:3002",folder="data"}': '100x120',
   'moorage_database_size_bytes{part="wal"}': '4e6x120',

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
-import { programUrl, threadEnvironment } from '../../system/processes.ts'
+import { programUrl, threadEnvironment } from '../../../system/processes.ts'
 import type { OpenedFile } from './checkpoint-thread.ts'
-import type { SqliteConnection } from './sqlite-connection.ts'
-import { takePlace, type WaitQueue } from './wait-queue.ts'
+import type { SqliteConnection } from '../sqlite-connection.ts'
+import { takePlace, type WaitQueue } from '../wait-queue.ts'
 
 /**
  * SQLite copies its WAL into the file during a commit, and waits for the disk: 10 to 30 ms in which the process answers

@@ -11,7 +11,7 @@ export interface OpenedFile {
 let connection: Database.Database | undefined
 
 /** Reports whether the path still leads to the file. It is not opened for that: closing it would release its locks. */
-const isThere = ({ path, device, inode }: OpenedFile): boolean => {
+export const isThere = ({ path, device, inode }: OpenedFile): boolean => {
   const now = statSync(path, { throwIfNoEntry: false })
   return now?.dev === device && now.ino === inode
 }
