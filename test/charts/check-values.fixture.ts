@@ -24,8 +24,8 @@ export const versions = ['helm3', 'helm4'] as const
 export type Version = (typeof versions)[number]
 
 const threads = makeChartThreads({ jobMilliseconds: 60_000 })
-const tools = makeChartTools(threads)
-const runners = new Map<Version, HelmProcessRunner>()
+export const tools = makeChartTools(threads)
+export const runners = new Map<Version, HelmProcessRunner>()
 export let commands: HelmCommands
 test.before(async () => {
   commands = (await helm())!
@@ -56,7 +56,7 @@ test.after.always(async () => {
 })
 
 export type Files = Readonly<Record<string, string>>
-const work: HelmWork = {
+export const work: HelmWork = {
   target: { cluster: { name: 'wharf' } as MemberCluster, driver: 'Secret', tenantId: 1 },
   release: { namespace: 'harbour', name: 'tide' },
   flags: {},
