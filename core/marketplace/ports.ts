@@ -309,6 +309,8 @@ export interface ClaimStore {
    */
   reserveCheck(claim: Pick<Claim, 'ref' | 'attempts'>, nextCheckAt: Date): Promise<boolean>
   setClaimable(ref: string): Promise<void>
+  /** Ends the wait before the rules are asked again about the claim of an installer. */
+  endWait(installerId: InstallerId, at: Date): Promise<void>
   /** Takes a locked claim. */
   take(ref: string, by: UserId, orgId: OrgId | undefined, at: Date): Promise<void>
 }
