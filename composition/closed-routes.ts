@@ -8,6 +8,7 @@ import { makeMatchPath } from './http/request/request-target.ts'
 const settingOf: Readonly<Record<Gate, string>> = {
   always: '',
   'vendor-hosted': 'MOORAGE_DEPLOYMENT_TYPE=VendorHosted',
+  'vendor-or-marketplace': 'MOORAGE_DEPLOYMENT_TYPE=VendorHosted, or of a marketplace',
   'billing-enabled': 'MOORAGE_BILLING_ENABLED=true',
   'cloud-a-marketplace': 'MOORAGE_DEPLOYMENT_TYPE=CloudAMarketplaceDeployment',
   'cloud-c-marketplace': 'MOORAGE_DEPLOYMENT_TYPE=CloudCMarketplaceDeployment',

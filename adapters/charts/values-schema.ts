@@ -5,6 +5,7 @@ import type { SchemaChart } from '../../core/packages/charts/ports.ts'
 import { packChart } from './chart-archives.ts'
 import type { ChartTree } from './chart-values.ts'
 import { valuesByChart } from './chart-values.ts'
+import { withholdReferences } from './withheld-references.ts'
 
 /** A chart with its schema, as a thread receives it. */
 export interface SchemaTree extends ChartTree {
@@ -13,56 +14,10 @@ export interface SchemaTree extends ChartTree {
   readonly subcharts: readonly SchemaTree[]
 }
 
-/**
- * The dialects that helm contains. The name of another one is an address from which helm loads it, as is any reference
- * that does not begin with `#`.
- */
-const dialect =
-  /^https?:\/\/json-schema\.org\/(?:draft-0[467]\/schema|draft\/2019-09\/schema|draft\/2020-12\/schema)#?$/
-const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
-
-/**
- * Returns the first reference of a schema that leaves the document, at any place: a local reference may make any place
- * a schema.
- */
-const outsideReference = (schema: unknown): string | undefined => {
-  const open: unknown[] = [schema]
-  for (let at = open.pop(); at !== undefined || open.length > 0; at = open.pop()) {
-    if (typeof at !== 'object' || at === null) continue
-    for (const [key, value] of Object.entries(at)) {
-      if (typeof value === 'object') open.push(value)
-      else if (typeof value !== 'string') continue
-      else if (references.has(key) && value !== '' && !value.startsWith('#')) return value
-      else if (key === '$schema' && !dialect.test(value)) return value
-    }
-  }
-  return undefined
-}
-
-/**
- * Returns why helm must not read a schema, or undefined. Whether it is a good schema is for helm to decide.
- *
- * @internal
- */
-export const schemaProblem = (schema: Uint8Array): string | undefined => {
-  let parsed: unknown
-  try {
-    // Helm removes the byte order mark too.
-    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(schema))
-  } catch {
-    return 'values.schema.json is not JSON'
-  }
-  const outside = outsideReference(parsed)
-  return outside === undefined
-    ? undefined
-    : `values.schema.json refers to ${outside.slice(0, 200)}, which is outside of it; nothing is fetched`
-}
-
 const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(toWireJson(value))
 
 /**
- * Returns the files of a chart that decide about values: names, dependencies, defaults and schemas, all written here. A
- * schema that must not be read is left out.
+ * Returns the files of a chart that decide about values: names, dependencies, defaults and schemas, all written here.
  */
 const decidingFiles = (chart: SchemaTree, isRoot: boolean): readonly (readonly [string, Uint8Array])[] => {
   const { name, version, metadata, values, schema, subcharts } = chart
@@ -78,7 +33,7 @@ const decidingFiles = (chart: SchemaTree, isRoot: boolean): readonly (readonly [
   return [
     ['Chart.yaml', bytesOf(described)],
     ['values.yaml', bytesOf(values)],
-    ...(schema === undefined || schemaProblem(schema) !== undefined ? [] : [['values.schema.json', schema] as const]),
+    ...(schema === undefined ? [] : [['values.schema.json', withholdReferences(schema)] as const]),
     ...subcharts.flatMap((sub, index) =>
       decidingFiles(sub, false).map(([path, bytes]) => [`charts/c${index}/${path}`, bytes] as const),
     ),
@@ -91,16 +46,11 @@ export type PackedSchemas =
 
 /**
  * Returns a chart that consists of the schemas of a chart and its subcharts and of what decides about their values.
- * Problems: an enabled chart has a schema that must not be read, or the values have no form for the tree.
+ * The schemas refer to no other document that helm would load. Problems: the values have no form for the tree.
  */
 export const packSchemas = async (chart: SchemaTree, values: FreeObject): Promise<PackedSchemas> => {
   const charts = valuesByChart(chart, values)
   if (isLeft(charts)) return { lines: charts.left.errors ?? [charts.left.message] }
-  const lines = charts.right.flatMap(({ path, chart: { schema } }) => {
-    const problem = schema === undefined ? undefined : schemaProblem(schema)
-    return problem === undefined ? [] : [path === '' ? problem : `${path}: ${problem}`]
-  })
-  if (lines.length > 0) return { lines }
   const paths = charts.right.map(({ path }) => path).filter((path) => path !== '')
   return {
     root: chart.name,

@@ -16,7 +16,13 @@ export interface Deployment {
 
 /** The closed set of conditions under which a plugin or route exists. */
 export type Gate =
-  'always' | 'vendor-hosted' | 'billing-enabled' | 'cloud-a-marketplace' | 'cloud-c-marketplace' | 'any-marketplace'
+  | 'always'
+  | 'vendor-hosted'
+  | 'vendor-or-marketplace'
+  | 'billing-enabled'
+  | 'cloud-a-marketplace'
+  | 'cloud-c-marketplace'
+  | 'any-marketplace'
 
 const marketplaceTypes: readonly DeploymentType[] = [
   'CloudAMarketplaceDeployment',
@@ -27,6 +33,7 @@ const marketplaceTypes: readonly DeploymentType[] = [
 const gateRules: Readonly<Record<Gate, (deployment: Deployment) => boolean>> = {
   always: () => true,
   'vendor-hosted': (d) => d.type === 'VendorHosted',
+  'vendor-or-marketplace': (d) => d.type === 'VendorHosted' || marketplaceTypes.includes(d.type),
   'billing-enabled': (d) => d.billingEnabled,
   'cloud-a-marketplace': (d) => d.type === 'CloudAMarketplaceDeployment',
   'cloud-c-marketplace': (d) => d.type === 'CloudCMarketplaceDeployment',

@@ -221,6 +221,17 @@ export interface SubscriptionStore {
     content: SubscriptionContent,
     at: Date,
   ): Promise<Subscription | undefined>
+  /**
+   * Begins a subscription under the key of a locked one that is deleted. The former keeps its reference, its history
+   * and its contracts, and is no longer found by the key. Returns the new one, which is locked.
+   */
+  begin(
+    former: Pick<Subscription, 'id' | 'ref' | 'lastTicks'>,
+    subscription: NewSubscription,
+    lifecycle: Lifecycle,
+    content: SubscriptionContent,
+    at: Date,
+  ): Promise<Subscription>
   /** Sets what an event of the provider leaves of a locked subscription. */
   apply(id: SubscriptionId, lifecycle: Lifecycle, content: SubscriptionContent, at: Date): Promise<void>
   /** Returns the subscriptions that are bound or running, the oldest first; at most `limit`. */
@@ -298,6 +309,8 @@ export interface ClaimStore {
    */
   reserveCheck(claim: Pick<Claim, 'ref' | 'attempts'>, nextCheckAt: Date): Promise<boolean>
   setClaimable(ref: string): Promise<void>
+  /** Ends the wait before the rules are asked again about the claim of an installer. */
+  endWait(installerId: InstallerId, at: Date): Promise<void>
   /** Takes a locked claim. */
   take(ref: string, by: UserId, orgId: OrgId | undefined, at: Date): Promise<void>
 }

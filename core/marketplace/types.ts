@@ -62,6 +62,10 @@ export interface Subscription extends Lifecycle {
   readonly id: SubscriptionId
   /** Random. It names the subscription to site admins. */
   readonly ref: string
+  /** The deleted subscription of the same application before it, by its reference; empty if there is none. */
+  readonly formerRef: string
+  /** Events up to this time, in ticks as `lastTicks`, are about the subscription before it. */
+  readonly floorTicks: bigint | undefined
   readonly marketplace: Marketplace
   /** The id of the managed application as first sent (cloud B); empty for the other clouds. */
   readonly applicationId: string

@@ -194,7 +194,7 @@ export const listAnyContractTerms = contractRoute({
 })
 
 /** The routes of an owner, for site admins: the contract is named by its id alone. */
-const forAdmin = { access: siteAdmin } as const
+const forAdmin = { access: siteAdmin, gate: 'vendor-or-marketplace' } as const
 export const listAnyContractClusters = {
   ...listContractClusters,
   ...forAdmin,

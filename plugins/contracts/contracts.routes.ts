@@ -42,7 +42,13 @@ import {
   termsExample,
 } from './contract-wire.ts'
 
-const common = { tag: 'Licensing & Contracts', scopeCategory: 'contract', query: InAccount } as const
+/** The specification has these on vendor-hosted deployments only; site admins administer contracts elsewhere too. */
+const common = {
+  tag: 'Licensing & Contracts',
+  scopeCategory: 'contract',
+  query: InAccount,
+  gate: 'vendor-hosted',
+} as const
 const viewRoute = routesOf({ ...common, access: requiresWithin('can_view_contracts', accountInQuery) })
 const route = routesOf({ ...common, params: ContractPath })
 const ownWords = '`org` is an organization; without it, the contracts of your own account are meant. '

@@ -27,6 +27,7 @@ export const linkDocument = route({
   id: 'contracts.linkDocument',
   method: 'GET',
   path: '/user/contracts/{id}/document',
+  gate: 'vendor-hosted',
   summary: 'Get a link to the document of a contract',
   description: linkWords,
   query: InAccount,

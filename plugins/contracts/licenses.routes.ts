@@ -46,6 +46,7 @@ export const issueLicense = route({
   id: 'contracts.issueLicense',
   method: 'POST',
   path: '/user/contracts/{id}/clusters/{ccID}/issue-license',
+  gate: 'vendor-hosted',
   summary: 'Issue the offline license of a bound cluster',
   description: issueWords,
   params: ContractClusterPath,

@@ -81,7 +81,7 @@ export const contractsPlugin = definePlugin({
   id: 'contracts',
   summary: 'Contracts, the clusters that are bound to them, and their licenses',
   listener: 'api',
-  gate: 'vendor-hosted',
+  gate: 'vendor-or-marketplace',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
   groups: [

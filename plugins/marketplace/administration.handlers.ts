@@ -75,6 +75,7 @@ const toWire = (subscription: domain.Subscription): WireSubscription => ({
   subscriberId: subscription.accountId ?? 0,
   requesterId: subscription.claimedBy ?? 0,
   boundedInstallerId: subscription.installerRef ?? '',
+  formerSubscriptionId: subscription.formerRef,
   state: subscription.state,
   cloudABillingDetails: undefined,
   cloudBBillingDetails: undefined,

@@ -50,6 +50,7 @@ const subscriptionExample: t.OutputOf<typeof Subscription> = {
   subscriberId: 12,
   requesterId: 0,
   boundedInstallerId: installerId,
+  formerSubscriptionId: '',
   state: 'Bounded',
   cloudABillingDetails: { hostedConsoleBaseURL: '', meteringProxyApiToken: '' },
   cloudBBillingDetails: undefined,

@@ -255,6 +255,10 @@ export const Subscription = answer(
     noOfAlertNotificationsSent: described(SafeInteger, 'How often a mail was sent about a fault.'),
     lastAlertNotificationSentAt: described(optional(Instant), 'When such a mail was last sent; absent if never.'),
     isRevocable: described(t.boolean, 'The subscription has not ended, and can be revoked.'),
+    formerSubscriptionId: described(
+      t.string,
+      'The deleted subscription of the same application before this one; empty if there is none.',
+    ),
     createdAt: described(Instant, 'When the subscription was first heard of.'),
     lastUpdatedAt: described(Instant, 'When it last changed.'),
   },

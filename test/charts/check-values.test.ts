@@ -1,100 +1,16 @@
 // process: own - runs threads and programs within limits
-import { tmpdir } from 'node:os'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { archiveLimits } from '../../adapters/charts/archives.ts'
-import { readChart } from '../../adapters/charts/chart-archives.ts'
-import { makeChartThreads, makeChartTools } from '../../adapters/charts/chart-threads.ts'
-import { schemaProblem } from '../../adapters/charts/values-schema.ts'
-import { makeHelmFinder } from '../../adapters/helm/process/helm-finder.ts'
-import { makeGuards, makeHelmProcessRunner, type HelmProcessRunner } from '../../adapters/helm/process/helm-runner.ts'
-import { unwatchedHelpers } from '../support/child-processes.ts'
-import { usualLimits } from '../../adapters/helm/process/limits.ts'
-import { makeLoopbackProxy } from '../../adapters/helm/process/loopback-proxy.ts'
 import { schemaProblems } from '../../adapters/helm/process/schema-problems.ts'
-import type { MemberCluster } from '../../core/clusters/ports.ts'
-import type { FreeObject, Json } from '../../core/kernel/json.ts'
+import type { FreeObject } from '../../core/kernel/json.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
-import type { HelmWork } from '../../core/packages/releases/ports.ts'
-import { checkValues } from '../../core/packages/releases/preflight.ts'
-import { chartTexts } from '../packages/texts.ts'
-import { chartArchive, chartYaml } from '../support/charts/archive.ts'
+import { chartYaml } from '../support/charts/archive.ts'
 import { templateAnswer } from '../support/charts/helm-template.ts'
-import { helm } from '../support/components/available.ts'
-import type { HelmCommands } from '../support/components/helm.ts'
 import { needing } from '../support/components/needing.ts'
 import { repeats } from '../support/thorough.ts'
+import { archiveWith, commands, problems, versions } from './check-values.fixture.ts'
 import { someValues, wholeSchema } from './schemas.fixture.ts'
 
 const test = needing('helm')
-const versions = ['helm3', 'helm4'] as const
-type Version = (typeof versions)[number]
-
-const threads = makeChartThreads({ jobMilliseconds: 60_000 })
-const tools = makeChartTools(threads)
-const runners = new Map<Version, HelmProcessRunner>()
-let commands: HelmCommands
-test.before(async () => {
-  commands = (await helm())!
-  for (const version of versions) {
-    const finder = makeHelmFinder({
-      setting: commands[version],
-      floor: '3.0.0',
-      searchPath: '',
-      bundled: async () => undefined,
-    })
-    runners.set(
-      version,
-      makeHelmProcessRunner({
-        chartTexts,
-        finder,
-        proxy: makeLoopbackProxy(),
-        guards: makeGuards(process.env['PATH'] ?? ''),
-        limits: usualLimits(2),
-        folder: tmpdir(),
-        helpers: unwatchedHelpers,
-      }),
-    )
-  }
-})
-test.after.always(async () => {
-  await threads.close()
-  for (const runner of runners.values()) await runner.close()
-})
-
-type Files = Readonly<Record<string, string>>
-const work: HelmWork = {
-  target: { cluster: { name: 'wharf' } as MemberCluster, driver: 'Secret', tenantId: 1 },
-  release: { namespace: 'harbour', name: 'tide' },
-  flags: {},
-}
-const archiveWith = (schema: unknown, more: Files = {}, yaml = ''): Promise<Uint8Array> =>
-  chartArchive({
-    'Chart.yaml': chartYaml('web', yaml),
-    'values.schema.json': typeof schema === 'string' ? schema : JSON.stringify(schema),
-    ...more,
-  })
-
-/** The problems of one version of helm; empty if the values fit. */
-const problems = async (
-  schema: unknown,
-  values: FreeObject,
-  { more = {}, yaml = '', version = 'helm4' as Version }: { more?: Files; yaml?: string; version?: Version } = {},
-): Promise<readonly string[]> => {
-  const chart = await readChart(await archiveWith(schema, more, yaml), archiveLimits)
-  const checked = await checkValues(
-    { helm: runners.get(version)!, chartTools: tools },
-    work,
-    { chart, values },
-    new AbortController().signal,
-  )
-  if (!isLeft(checked)) return []
-  if (checked.left.tag !== 'ValuesRefused' || checked.left.kind !== 'Unprocessable')
-    throw new Error(checked.left.message)
-  return checked.left.errors ?? [checked.left.message]
-}
 
 test('values that fit pass, and each problem is one line with its path and without the value', async (t) => {
   const properties = {
@@ -218,110 +134,6 @@ for (const [dialect, schema] of Object.entries({
       t.true((await problems(schema, values as FreeObject)).length > 0, JSON.stringify(values))
   })
 }
-
-/** Counts who comes. */
-const startListener = async () => {
-  let asked = 0
-  const server = createServer((_request, response) => {
-    asked += 1
-    response.end('{}')
-  })
-  await new Promise<void>((go) => server.listen(0, '127.0.0.1', go))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/latest/meta-data/`,
-    asked: () => asked,
-    close: () => void server.close(),
-  }
-}
-
-test('references within the document work, those that leave it are refused and fetch nothing', async (t) => {
-  const { url, asked, close } = await startListener()
-  t.teardown(close)
-  t.deepEqual(
-    await problems(
-      { definitions: { p: { type: 'integer' } }, properties: { a: { $ref: '#/definitions/p' } } },
-      { a: 'x' },
-    ),
-    ['a: got string, want integer'],
-  )
-  for (const ref of [
-    url,
-    `${url}#/x`,
-    'file:///etc/passwd',
-    '/etc/passwd',
-    'other.json',
-    '../x',
-    'https://example.com/schema.json',
-    '//example.com/x',
-    ' #/x',
-    'urn:x',
-  ]) {
-    for (const key of ['$ref', '$dynamicRef', '$recursiveRef'])
-      t.regex(
-        (await problems({ properties: { a: { [key]: ref } } }, { a: 'x' })).join(),
-        /nothing is fetched/,
-        `${key} ${ref}`,
-      )
-  }
-  const places = [
-    { $schema: url },
-    { $id: url, properties: { a: { $ref: 'other' } } },
-    { $ref: '#/default', default: { $ref: url } },
-    { $ref: '#/x', x: { y: [{ $ref: url }] }, enum: [] },
-    `{"$ref":"#/a","\\u0024ref":"${url}"}`,
-    `{"properties":{"a":{"$ref":"#","$ref":"${url}"}}}`,
-    `\ufeff{"$ref":"${url}"}`,
-    { properties: { a: { $schema: url, $id: 'urn:a' } } },
-  ]
-  for (const place of places)
-    for (const version of versions)
-      t.true((await problems(place, { a: 'x' }, { version })).length > 0, JSON.stringify(place))
-  for (const property of [{ properties: { $ref: { type: 'string' } } }, { properties: { $schema: { const: 1 } } }])
-    t.is(schemaProblem(Buffer.from(JSON.stringify(property))), undefined, 'a property of that name')
-  t.is(asked(), 0)
-})
-
-test('identifiers lead helm nowhere, wherever they stand', async (t) => {
-  const { url, asked, close } = await startListener()
-  t.teardown(close)
-  const local = fc.constantFrom('#', '#/a', '#/$defs/a', '#x', '#/definitions/a/b', '#/$defs/a/$ref', '')
-  const ids = fc.constantFrom(url, `${url}a`, 'a', '/b', 'urn:c', '#x')
-  const node = fc.letrec<{ node: Json }>((tie) => ({
-    node: fc.oneof(
-      { depthSize: 'small' },
-      fc.constant({ type: 'string' } as Json),
-      fc.dictionary(
-        fc.constantFrom('a', '$defs', 'definitions', 'allOf', 'default', 'properties', 'not', 'x-y'),
-        tie('node'),
-        { maxKeys: 3 },
-      ) as fc.Arbitrary<Json>,
-      fc.record(
-        {
-          $ref: local,
-          $id: ids,
-          id: ids,
-          $anchor: fc.constantFrom('x', 'y'),
-          a: tie('node'),
-          $defs: fc.record({ a: tie('node') }),
-        },
-        { requiredKeys: [] },
-      ) as fc.Arbitrary<Json>,
-    ),
-  })).node
-  await fc.assert(
-    fc.asyncProperty(fc.array(node, { minLength: 8, maxLength: 8 }), async (schemas) => {
-      const charts = Object.fromEntries(
-        schemas.flatMap((schema, index) => [
-          [`charts/c${index}/Chart.yaml`, chartYaml(`c${index}`)],
-          [`charts/c${index}/values.schema.json`, JSON.stringify(schema)],
-        ]),
-      )
-      await problems({}, {}, { more: charts })
-    }),
-    { numRuns: repeats(3, 40) },
-  )
-  t.is(asked(), 0)
-})
 
 test('schemas that are none are refused', async (t) => {
   for (const schema of ['{', '[]', '"x"', 'null', '', '{} {}']) t.true((await problems(schema, {})).length > 0, schema)

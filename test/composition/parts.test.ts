@@ -57,7 +57,7 @@ for (const type of deploymentTypes)
       const loaded = await configOf({
         MOORAGE_DEPLOYMENT_TYPE: type,
         MOORAGE_BILLING_ENABLED: billing,
-        ...(type === 'VendorHosted' ? {} : { MOORAGE_CONTRACT_PRODUCTS: '/nowhere/products.json' }),
+        ...(type === 'SelfHosted' ? { MOORAGE_CONTRACT_PRODUCTS: '/nowhere/products.json' } : {}),
       })
       const called = new Set<string>()
       const parts = loaded.parts.map((part) => ({
@@ -73,7 +73,7 @@ for (const type of deploymentTypes)
       t.deepEqual(
         closed.map(({ plugin }) => plugin.id),
         [
-          ...(type === 'VendorHosted' ? [] : ['contracts']),
+          ...(type === 'SelfHosted' ? ['contracts'] : []),
           ...(billing === 'true' ? [] : ['usage']),
           ...(type.endsWith('MarketplaceDeployment')
             ? []

@@ -92,6 +92,8 @@ interface SubscriptionWire {
   readonly subscriptionId: string
   readonly state: string
   readonly contractIDs: readonly number[]
+  readonly formerSubscriptionId: string
+  readonly noOfAlertNotificationsSent: number
   readonly cloudBBillingDetails: Readonly<Record<string, string>>
 }
 const subscriptionOf = async (applicationId: string): Promise<SubscriptionWire | undefined> => {
@@ -103,11 +105,96 @@ const subscriptionOf = async (applicationId: string): Promise<SubscriptionWire |
 const stateOf = async (applicationId: string): Promise<string | undefined> =>
   (await subscriptionOf(applicationId))?.state
 
+interface HistoryEvent {
+  readonly operationType: string
+  readonly status: string
+}
+const historyOf = async (id: string): Promise<readonly HistoryEvent[]> => {
+  const { json } = await admin('GET', `/dashboard/marketplaces/CloudB/${id}/audit-logs`)
+  return Object.values(json['auditReports'] as Readonly<Record<string, readonly HistoryEvent[]>>).flat()
+}
+
 const bind = (applicationId: string, installer: Parameters<typeof bindOf>[0], changes: object = {}) => ({
   eventType: 'BIND',
   applicationId,
   eventTime: new Date().toISOString(),
   bindingInfo: bindOf(installer, { ...changes }),
+})
+
+test('an application that is bought again after its deletion begins a new subscription', async (t) => {
+  const application = newApplication()
+  const sent = samples(application)
+  const product = { product: 'database', features: ['db-basic'] }
+  const [old, installer] = [
+    await service.createInstaller(),
+    await service.createInstaller({ account: org, products: [product] }),
+  ]
+  t.is((await notify(sent.succeeded)).status, 200)
+  t.is((await notify(bind(application, old))).status, 200)
+  t.is((await notify(sent.deleted)).status, 200)
+  const former = await subscriptionOf(application)
+  t.is(former?.state, 'Deleted')
+  // A repetition of what was before the deletion changes nothing.
+  t.is((await notify({ ...sent.accepted, eventTime: '2019-08-14T19:20:12Z' })).status, 200)
+  t.is((await subscriptionOf(application))?.subscriptionId, former?.subscriptionId)
+  const again = { ...sent.succeeded, eventTime: '2019-08-15T08:00:00Z' }
+  for (const { status } of await Promise.all([notify(again), notify(again)])) t.is(status, 200)
+  const next = await subscriptionOf(application)
+  t.like(next, { state: 'Pending', formerSubscriptionId: former?.subscriptionId })
+  t.not(next?.subscriptionId, former?.subscriptionId)
+  // A deletion that was dated before the purchase is about the former.
+  t.is((await notify({ ...sent.deleted, eventTime: '2019-08-14T19:20:11.9Z' })).status, 200)
+  t.is((await notify(bind(application, installer))).status, 200)
+  t.is(await stateOf(application), 'Running')
+  t.is((await subscriptionOf(application))?.contractIDs.length, 1)
+  const operations = (await historyOf(next!.subscriptionId)).map(
+    ({ operationType, status }) => `${operationType} ${status}`,
+  )
+  for (const event of ['DELETE Deleted Succeeded', 'repurchase Succeeded', 'DELETE Deleted Ignored'])
+    t.true(operations.includes(event), operations.join())
+  t.is((await notify({ ...sent.deleted, eventTime: '2019-08-16T08:00:00Z' })).status, 200)
+  t.is(await stateOf(application), 'Deleted')
+})
+
+test('a bind after the deletion begins a new subscription, which the purchase joins', async (t) => {
+  const application = newApplication()
+  const sent = samples(application)
+  t.is((await notify(sent.succeeded)).status, 200)
+  t.is((await notify(sent.deleted)).status, 200)
+  const installer = await service.createInstaller()
+  t.is((await notify({ ...bind(application, installer), eventTime: '2019-08-14T19:20:12Z' })).status, 400)
+  t.is((await notify(bind(application, installer))).status, 200)
+  t.is(await stateOf(application), 'Bounded')
+  t.is((await notify({ ...sent.succeeded, eventTime: '2019-08-15T08:00:00Z' })).status, 200)
+  t.is(await stateOf(application), 'Running')
+})
+
+test('a purchase that cannot be told from a late event is ignored, and an operator is notified once', async (t) => {
+  const application = newApplication()
+  const sent = samples(application)
+  t.is((await notify(sent.succeeded)).status, 200)
+  t.is((await notify(sent.deleting)).status, 200)
+  for (const eventTime of ['2019-08-15T08:00:00Z', '2019-08-15T09:00:00Z'])
+    t.is((await notify({ ...sent.accepted, eventTime })).status, 200)
+  t.like(await subscriptionOf(application), { state: 'Deleting', noOfAlertNotificationsSent: 1 })
+  // The completed deletion may arrive after the purchase: the next event of the purchase begins.
+  t.is((await notify(sent.deleted)).status, 200)
+  t.is((await notify({ ...sent.succeeded, eventTime: '2019-08-15T10:00:00Z' })).status, 200)
+  t.is(await stateOf(application), 'Pending')
+})
+
+test('a PATCH is answered with 200 and recorded as ignored', async (t) => {
+  const application = newApplication()
+  const sent = samples(application)
+  t.is((await notify(sent.patched)).status, 200)
+  t.is(await stateOf(application), undefined)
+  t.is((await notify(sent.succeeded)).status, 200)
+  t.is((await notify({ ...sent.patched, eventTime: '2019-08-15T08:00:00Z' })).status, 200)
+  const id = (await subscriptionOf(application))?.subscriptionId ?? ''
+  t.like(
+    (await historyOf(id)).find(({ operationType }) => operationType.startsWith('PATCH')),
+    { status: 'Ignored' },
+  )
 })
 
 test('an application is bought, provisioned, bound and deleted; its contracts begin and end with it', async (t) => {
@@ -159,7 +246,7 @@ test('late events change nothing, and are answered in the same way', async (t) =
   for (const body of [sent.succeeded, sent.accepted]) t.is((await notify(body)).status, 200)
   t.is(await stateOf(application), 'Pending')
   t.is((await notify(sent.deleted)).status, 200)
-  for (const body of [sent.failed, sent.succeeded, { ...sent.accepted, eventTime: '2019-08-15T00:00:00Z' }])
+  for (const body of [sent.failed, sent.succeeded, { ...sent.accepted, eventTime: sent.deleted.eventTime }])
     t.deepEqual([(await notify(body)).status, await stateOf(application)], [200, 'Deleted'])
 })
 
@@ -171,7 +258,9 @@ test('a deletion of what is not known is 403, and a creation before it does not 
   t.is((await notify(sent.succeeded)).status, 200)
   t.is(await stateOf(application), undefined)
   const installer = await service.createInstaller()
-  t.is((await notify(bind(application, installer))).status, 400)
+  t.is((await notify({ ...bind(application, installer), eventTime: '2019-08-14T19:20:12Z' })).status, 400)
+  t.is((await notify({ ...sent.succeeded, eventTime: '2019-08-15T08:00:00Z' })).status, 200)
+  t.is(await stateOf(application), 'Pending', 'it was bought after the deletion')
 })
 
 test('a fault is kept, and so is a deletion that failed, about which a mail is sent', async (t) => {
@@ -201,7 +290,6 @@ test('what is not understood is 400, and changes nothing', async (t) => {
   const sent = samples(application)
   const installer = await service.createInstaller()
   const wrong: readonly unknown[] = [
-    sent.patched,
     { ...sent.accepted, eventType: 'put' },
     { ...sent.accepted, eventType: undefined },
     { ...sent.accepted, provisioningState: 'Deleted' },

@@ -22,7 +22,7 @@ const bind: LifecycleEvent = { kind: 'bind', installerRef: installer }
 const after = (events: readonly LifecycleEvent[], from?: Lifecycle): Lifecycle | undefined =>
   events.reduce<Lifecycle | undefined>((known, event) => {
     const change = transition(known, event)
-    if (change.kind === 'applied') return change.next
+    if (change.kind === 'applied' || change.kind === 'begins-anew') return change.next
     return change.kind === 'unknown' ? change.tombstone : known
   }, from)
 
@@ -49,7 +49,7 @@ test('the ways through the life of a subscription', (t) => {
     ['not deleted', [put('Succeeded', 1), remove('Deleting', 2), remove('Failed', 3)], 'DeletionFailed'],
     ['deleted after all', [put('Succeeded', 1), remove('Failed', 2), remove('Deleted', 3)], 'Deleted'],
     ['a late creation', [put('Succeeded', 2), remove('Deleted', 3), put('Accepted', 1)], 'Deleted'],
-    ['a creation after the deletion', [put('Succeeded', 2), remove('Deleted', 3), put('Accepted', 4)], 'Deleted'],
+    ['a creation after the deletion', [put('Succeeded', 2), remove('Deleted', 3), put('Accepted', 4)], 'Pending'],
     ['the deletion comes first', [remove('Deleted', 3), put('Accepted', 1), put('Succeeded', 2)], 'Deleted'],
   ]
   for (const [name, events, state] of ways) t.is(after(events)?.state, state, name)
@@ -75,6 +75,29 @@ test('a bind is refused after the end, after a fault, and by another installer',
   })
 })
 
+test('a purchase after a deletion begins anew, and one that cannot be dated is left to an operator', (t) => {
+  const known = inState('Deleted', { installerRef: installer, isProvisioned: true })
+  const again = transition(known, put('Succeeded', 11))
+  t.like(again, { kind: 'begins-anew', next: { state: 'Pending', installerRef: undefined, lastTicks: 11n } })
+  t.deepEqual(transition(known, put('Succeeded', 10)), { kind: 'unchanged', reason: 'ended' })
+  const undated = { kind: 'put', outcome: 'Succeeded', ticks: 11n, isUndated: true } as const
+  t.deepEqual(transition(known, undated), { kind: 'unchanged', reason: 'undecided' })
+  for (const state of ['Deleting', 'DeletionFailed', 'Revoked'] as const)
+    t.deepEqual(transition(inState(state), put('Accepted', 11)), { kind: 'unchanged', reason: 'undecided' }, state)
+  const other = 'b'.repeat(32)
+  t.like(transition(known, { kind: 'bind', installerRef: other, ticks: 11n }), {
+    kind: 'begins-anew',
+    next: { state: 'Bounded' },
+  })
+  t.deepEqual(transition(known, { kind: 'bind', installerRef: other, ticks: 9n }), { kind: 'refused', reason: 'ended' })
+})
+
+test('a deletion of the subscription before does not end the one that follows', (t) => {
+  const next = { ...inState('Running', { lastTicks: 12n }), floorTicks: 10n }
+  t.deepEqual(transition(next, remove('Deleted', 10)), { kind: 'unchanged', reason: 'stale' })
+  t.is(transition(next, remove('Deleted', 11)).kind, 'applied')
+})
+
 test('a deletion of what is not known stays unknown, and prevents an earlier creation', (t) => {
   const first = transition(undefined, remove('Deleting', 5))
   if (first.kind !== 'unknown') return t.fail(first.kind)
@@ -98,11 +121,15 @@ const anyLifecycle: fc.Arbitrary<Lifecycle> = fc.record({
   isTombstone: fc.constant(false),
 })
 
-test('no event changes what is deleted, and no other event than a deletion ends what has ended', (t) => {
+test('only a later purchase follows a deletion, and no other event than a deletion ends what has ended', (t) => {
   fc.assert(
-    fc.property(fc.array(anyEvent, { maxLength: 12 }), fc.array(anyEvent, { maxLength: 12 }), (before, later) => {
+    fc.property(fc.array(anyEvent, { maxLength: 12 }), anyEvent, (before, later) => {
       const deleted = after([...before, remove('Deleted', 3)])
-      return deleted?.state === 'Deleted' && after(later, deleted)?.state === 'Deleted'
+      if (deleted?.state !== 'Deleted') return deleted?.lastTicks === undefined || deleted.lastTicks >= 3n
+      const change = transition(deleted, later)
+      const mayBegin = later.kind === 'put' && later.ticks > (deleted.lastTicks ?? 0n)
+      if (deleted.isTombstone) return mayBegin === (change.kind === 'applied')
+      return change.kind !== 'applied' && mayBegin === (change.kind === 'begins-anew')
     }),
   )
   fc.assert(

@@ -143,6 +143,28 @@ export const marketplaceStoresSuite = contractSuite<MarketplaceBench>(about, (on
     t.is((await subscriptions.list(firstPage)).total, 2)
   })
 
+  onBench('a subscription that follows a deleted one has its key, and the former stays', async (t, bench) => {
+    const { subscriptions } = bench
+    const former = await obtained(bench, 'one', { ...pending, state: 'Deleted' })
+    const other = await obtained(bench, 'two')
+    const content = { plan: former.plan, resourceUsageId: 'x', error: undefined }
+    const begin = (of: typeof former, ref: string) =>
+      subscriptions.begin(
+        of,
+        { key: { marketplace: 'CloudB', text: 'one' }, ref, applicationId: 'app' },
+        pending,
+        content,
+        later,
+      )
+    const next = await begin(former, 'a'.repeat(36))
+    t.like(next, { ref: 'a'.repeat(36), formerRef: former.ref, floorTicks: former.lastTicks, state: 'Pending' })
+    t.deepEqual(await subscriptions.lock({ marketplace: 'CloudB', text: 'one' }), next)
+    t.deepEqual(await subscriptions.findById(former.id), former)
+    t.deepEqual(await subscriptions.findById(other.id), other)
+    const third = await begin(next, 'b'.repeat(36))
+    t.deepEqual(await subscriptions.lock({ marketplace: 'CloudB', text: 'one' }), third)
+  })
+
   onBench('a history has its own events, the oldest first', async (t, bench) => {
     const { subscriptions } = bench
     const [first, other] = [await obtained(bench, 'one'), await obtained(bench, 'two')]

@@ -314,7 +314,7 @@ test('a refusal names the part that another deployment has, the rule for a name 
   const messageOf = async (...args: Parameters<TestService['send']>) => (await service.send(...args)).json.message
   t.is(
     await messageOf('GET', '/api/v1/contracts/7', { token }),
-    'This deployment does not have the path: the part contracts needs MOORAGE_DEPLOYMENT_TYPE=VendorHosted.',
+    'This deployment does not have the path: the part contracts needs MOORAGE_DEPLOYMENT_TYPE=VendorHosted, or of a marketplace.',
   )
   t.regex(await messageOf('POST', '/api/v1/orgs', { token, body: {} }), /a name of 1 to 40 letters or digits/)
   t.regex(

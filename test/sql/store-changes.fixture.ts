@@ -377,6 +377,8 @@ export const storeChanges: Readonly<Record<string, Change>> = {
         'consoleUrl',
         'meteringToken',
         'reports',
+        'formerRef',
+        'floorTicks',
         'createdAt',
         'updatedAt',
       ),

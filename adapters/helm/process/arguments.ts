@@ -131,8 +131,8 @@ export const argumentsOf = (command: HelmCommand): Words => {
   return [
     operation,
     `--namespace=${release.namespace}`,
-    // A chart's schema may name any URL or file, and helm would read it. Only schemas without such names are checked,
-    // beforehand.
+    // A chart's schema may name any URL or file, and helm would read it. Values are checked beforehand, against schemas
+    // whose addresses are withheld.
     ...(rendersChart && command.checksSchemas !== true ? ['--skip-schema-validation'] : []),
     ...(rendersChart && operation !== 'template' ? ['--output=json'] : []),
     ...(command.isVerbose === true ? ['--debug'] : []),

@@ -82,10 +82,15 @@ export const errorOf = (stderr: string, redact: Redact = (text) => text): string
   return words.length > longestError ? `${words.slice(0, longestError)}…` : words
 }
 
-const whyEnded: Readonly<Record<EndReason, string>> = {
-  cancelled: 'because the operation was cancelled or the service stops',
-  time: 'because it took too long',
-  output: 'because it wrote more than can be taken',
+const whyEnded = (reason: EndReason, timeLimit: string): string => {
+  switch (reason) {
+    case 'cancelled':
+      return 'because the operation was cancelled or the service stops'
+    case 'time':
+      return `because it took longer than ${timeLimit}`
+    case 'output':
+      return 'because it wrote more than can be taken'
+  }
 }
 
 const whatIsLeft = (operation: HelmOperation, wasKilled: boolean): string => {
@@ -108,12 +113,14 @@ export const isGone = ({ exitCode, stderr, error }: ChildEnd): boolean =>
 
 /**
  * Returns the failure that the end of a process means, or undefined if it succeeded.
+ * @param timeLimit the limit that ends the process, and what raises it.
  * @param trouble why the cluster could not be reached, if it could not.
  */
 export const failureOf = (
   operation: HelmOperation,
   end: ChildEnd,
   redact: Redact,
+  timeLimit: string,
   trouble?: string,
 ): Failure<'HelmMissing'> | Failure<'HelmRefused'> | Failure<'HelmStopped'> | undefined => {
   if (isGone(end))
@@ -125,7 +132,7 @@ export const failureOf = (
   const said = errorOf(end.stderr, redact)
   if (end.ended !== undefined) {
     const own = said === undefined || end.wasKilled ? '' : ` Helm said: ${said}`
-    return HelmStopped(`Helm was ended ${whyEnded[end.ended]}.${whatIsLeft(operation, end.wasKilled)}${own}`)
+    return HelmStopped(`Helm was ended ${whyEnded(end.ended, timeLimit)}.${whatIsLeft(operation, end.wasKilled)}${own}`)
   }
   if (/^(?:fatal error: |runtime: )out of memory/m.test(end.stderr))
     return HelmStopped('Helm was ended because it needed more memory than it may use.')

@@ -122,7 +122,7 @@ const commandOf = (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder): Helm
   }
 }
 
-/** Returns the time limits of a process and the conditions that end it. */
+/** Returns the time limits of a process, in words too, and the conditions that end it. */
 const boundsOf = (asked: AskedOfHelm, limits: HelmLimits) => {
   const { operation, work } = asked
   const changes = isChange(asked)
@@ -132,6 +132,10 @@ const boundsOf = (asked: AskedOfHelm, limits: HelmLimits) => {
     wallSeconds: changes ? wallSecondsOf(work.flags.timeoutSeconds, limits) : limits.renderSeconds,
     finishSeconds: changes && (operation === 'rollback' || operation === 'uninstall') ? limits.finishSeconds : 0,
     graceSeconds: changes ? limits.changeGraceSeconds : limits.renderGraceSeconds,
+    timeLimit: changes
+      ? `the ${wallSecondsOf(work.flags.timeoutSeconds, limits)} s that its timeout allows (four times the timeout and ` +
+        'a minute): a longer `timeout` of the request raises it'
+      : `the ${limits.renderSeconds} s that a rendering may take: an operator raises it by MOORAGE_HELM_RENDER_SECONDS`,
   }
 }
 
@@ -168,9 +172,10 @@ const makeRunHelm = ({ finder, proxy, guards, limits, folder, helpers }: HelmPro
     const { operation, work, chart } = asked
     const redact = makeRedact(chart?.values, door.url)
     const memoryMiB = isChange(asked) ? limits.changeMemoryMiB : limits.renderMemoryMiB
+    const { timeLimit, ...bounds } = boundsOf(asked, limits)
     const plan = {
       ...guards.wrap(helm.path, argumentsOf(commandOf(asked, helm, files)), memoryMiB),
-      ...boundsOf(asked, limits),
+      ...bounds,
       cwd: files.path,
       environment: environmentOf(
         files.path,
@@ -183,7 +188,7 @@ const makeRunHelm = ({ finder, proxy, guards, limits, folder, helpers }: HelmPro
     const end = await runChild(plan, signal)
     if (isGone(end)) finder.forget()
     if (asked.schemas !== undefined && schemaProblems(end.stderr, asked.schemas) !== undefined) return right(end)
-    const failure = failureOf(operation, end, redact, door.trouble())
+    const failure = failureOf(operation, end, redact, timeLimit, door.trouble())
     return failure === undefined ? right(end) : left(failure)
   }
 

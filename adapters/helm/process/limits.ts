@@ -60,7 +60,7 @@ export const makeSlots = ({ inAll, perTenant, waitingPerTenant, waitSeconds }: S
 
 /** Resource limits of helm processes. */
 export interface HelmLimits {
-  /** A rendering ends in well under a second, but a template may loop forever. */
+  /** A rendering ends in well under a second, but a template may loop forever. MOORAGE_HELM_RENDER_SECONDS. */
   readonly renderSeconds: number
   /** Between SIGTERM and SIGKILL of a rendering, which ignores SIGTERM while it renders. */
   readonly renderGraceSeconds: number
@@ -78,8 +78,8 @@ export interface HelmLimits {
   readonly changes: SlotLimits
 }
 
-export const usualLimits = (cores: number): HelmLimits => ({
-  renderSeconds: 30,
+export const usualLimits = (cores: number, renderSeconds = 30): HelmLimits => ({
+  renderSeconds,
   renderGraceSeconds: 2,
   changeGraceSeconds: 6,
   finishSeconds: 10,

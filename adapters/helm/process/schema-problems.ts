@@ -1,3 +1,4 @@
+import { unreadableSchema, withheldEnd, withheldScheme } from '../../../core/packages/charts/ports.ts'
 import type { SchemaChart } from '../../../core/packages/charts/ports.ts'
 
 /** The number of lines for one check. More lines are of no use. */
@@ -34,6 +35,16 @@ const dotted = (pointer: string): string =>
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .join('.')
 
+/** Returns what is wrong with a schema, given what helm says of it. */
+const schemaFault = (line: string): string => {
+  // Helm 3 before 3.18 names the address in the words of its HTTP client.
+  const [, address] = /failing loading "([^"]*)"/.exec(line) ?? /\bGet "([^"]*)": unsupported/.exec(line) ?? []
+  if (address === undefined) return `cannot be used: ${line.trim().slice(0, longestLine)}`
+  if (address.startsWith(unreadableSchema)) return 'is not JSON'
+  const original = address.replace(withheldScheme, '').replace(withheldEnd, '')
+  return `refers to ${original.slice(0, 200)}, which is outside of it; nothing is fetched`
+}
+
 /** Returns one line of helm in the form `path: what`; undefined for a line without news. */
 const lineOf = (chart: string, line: string): string | undefined => {
   const [, pointer, text] = problem.exec(line) ?? []
@@ -48,9 +59,7 @@ const lineOf = (chart: string, line: string): string | undefined => {
       `${[chart, path === '(root)' ? '' : path].filter((part) => part !== '').join('.') || '(root)'}: ` +
       `${said(what)}`
     )
-  return line.trim() === ''
-    ? undefined
-    : `${chart === '' ? '' : `${chart}: `}values.schema.json cannot be used: ${line.trim().slice(0, longestLine)}`
+  return line.trim() === '' ? undefined : `${chart === '' ? '' : `${chart}: `}values.schema.json ${schemaFault(line)}`
 }
 
 /** Returns the chart whose name ends a line before a colon, as its path; the text before the name is another line's. */

@@ -31,6 +31,11 @@ const statements = (db: SqlDatabase) => ({
       .where('ref', p.ref)
       .update(values(marketplaceClaims, { isClaimable: true })),
   ),
+  endWait: db.prepare(pick(marketplaceClaims, 'installerId', 'nextCheckAt'), (k, p) =>
+    k('marketplace_claims')
+      .where('installer_id', p.installerId)
+      .update(values(marketplaceClaims, { attempts: 0, nextCheckAt: p.nextCheckAt })),
+  ),
   take: db.prepare(pick(marketplaceClaims, 'ref', 'claimedAt', 'claimedBy', 'orgId'), (k, p) =>
     k('marketplace_claims')
       .where('ref', p.ref)
@@ -53,6 +58,9 @@ export const makeSqlClaimStore = (db: SqlDatabase): ((runner: SqlRunner) => Clai
     },
     async setClaimable(ref) {
       await runner.run(s.setClaimable, { ref })
+    },
+    async endWait(installerId, at) {
+      await runner.run(s.endWait, { installerId, nextCheckAt: at })
     },
     async take(ref, by, orgId, at) {
       await runner.run(s.take, { ref, claimedBy: by, orgId, claimedAt: at })

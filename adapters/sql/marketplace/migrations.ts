@@ -113,10 +113,23 @@ const consoles: Migration = {
   },
 }
 
+const repurchases: Migration = {
+  id: '0100-marketplace-repurchases',
+  phase: 'expand',
+  summary: 'marketplace: the deleted subscription before one of the same application',
+  async up(knex, dialect) {
+    await knex.schema.alterTable('marketplace_subscriptions', (table) => {
+      asciiText(table, dialect, 'former_ref', 36).notNullable().defaultTo('')
+      // Events up to this time are about the former subscription, in units of 100 ns since the epoch.
+      table.bigInteger('floor_ticks').nullable()
+    })
+  },
+}
+
 export const marketplaceMigrations: PartMigrations = {
   part: 'marketplace',
   needs: [],
-  migrations: [subscriptions, consoles],
+  migrations: [subscriptions, consoles, repurchases],
 }
 
 const calls: Migration = {

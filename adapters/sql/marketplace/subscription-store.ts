@@ -64,8 +64,16 @@ const newSubscription = (
     hasMeteringToken: false,
     reports: 0,
     reportedAt: undefined,
+    formerRef: '',
+    floorTicks: undefined,
   }
 }
+
+/** The key of a subscription that was followed by another one: no provider names it. */
+const formerKey = (ref: string): Uint8Array =>
+  createHash('sha256')
+    .update(toWireJson(['former', ref]))
+    .digest()
 
 const noPlan = { publisher: '', product: '', name: '', version: '' }
 
@@ -83,7 +91,11 @@ const reads = (db: SqlDatabase) => {
       db,
       {},
       // The ticks, which are not shown, need not be read exactly.
-      { ...subscriptionRow, lastTicks: computed(nullable(exact()), 'null') },
+      {
+        ...subscriptionRow,
+        lastTicks: computed(nullable(exact()), 'null'),
+        floorTicks: computed(nullable(exact()), 'null'),
+      },
       (k) => subscriptions(k).where('is_tombstone', 0),
       (_, rows, cut) => cut(rows.orderBy('id', 'desc')),
     ),
@@ -150,6 +162,8 @@ const setLater = [
   'meteringToken',
   'reports',
   'reportedAt',
+  'formerRef',
+  'floorTicks',
 ] as const
 
 const writes = (db: SqlDatabase) => ({
@@ -174,6 +188,17 @@ const writes = (db: SqlDatabase) => ({
       const known = insert.onConflict('key_hash')
       return db.dialect === 'mysql' ? known.merge({ updated_at: k.raw('updated_at + 1') }) : known.ignore()
     },
+  ),
+  // The key is given to the subscription that follows.
+  release: db.prepare(pick(marketplaceSubscriptions, 'id', 'keyHash'), (k, p) =>
+    k('marketplace_subscriptions')
+      .where('id', p.id)
+      .update(assigned(pick(marketplaceSubscriptions, 'keyHash'), p)),
+  ),
+  follow: db.prepare(pick(marketplaceSubscriptions, 'id', 'formerRef', 'floorTicks'), (k, p) =>
+    k('marketplace_subscriptions')
+      .where('id', p.id)
+      .update(assigned(pick(marketplaceSubscriptions, 'formerRef', 'floorTicks'), p)),
   ),
   apply: db.prepare({ id: marketplaceSubscriptions.id, ...applied }, (k, p) =>
     k('marketplace_subscriptions').where('id', p.id).update(assigned(applied, p)),
@@ -228,6 +253,13 @@ export const makeSqlSubscriptionStore = (
       const found = await row
       return found === undefined ? undefined : subscriptionOf(found)
     }
+    const insert: SubscriptionStore['insert'] = async ({ key, ref, applicationId }, lifecycle, content, at) => {
+      const { marketplace } = key
+      const identity = { ref, marketplace, keyHash: keyHash(key), applicationId, createdAt: at, updatedAt: at }
+      const row = { ...lifecycleValues(lifecycle), ...content, ...identity }
+      const { affected, insertId } = await runner.run(s.insert, row)
+      return affected === 1 ? newSubscription(insertId as SubscriptionId, lifecycle, content, identity) : undefined
+    }
     return {
       list: async (page) => mapPage(await s.list(runner, {}, page), subscriptionOf),
       find: (marketplace, ref) => one(runner.first(s.find, { marketplace, ref })),
@@ -250,12 +282,14 @@ export const makeSqlSubscriptionStore = (
             .update(changedColumns(k, changes, at)),
         )
       },
-      async insert({ key, ref, applicationId }, lifecycle, content, at) {
-        const { marketplace } = key
-        const identity = { ref, marketplace, keyHash: keyHash(key), applicationId, createdAt: at, updatedAt: at }
-        const row = { ...lifecycleValues(lifecycle), ...content, ...identity }
-        const { affected, insertId } = await runner.run(s.insert, row)
-        return affected === 1 ? newSubscription(insertId as SubscriptionId, lifecycle, content, identity) : undefined
+      insert,
+      async begin(former, subscription, lifecycle, content, at) {
+        await runner.run(s.release, { id: former.id, keyHash: formerKey(former.ref) })
+        const next = await insert(subscription, lifecycle, content, at)
+        if (next === undefined) throw new Error('The key of a locked subscription is another one’s.')
+        const followed = { formerRef: former.ref, floorTicks: former.lastTicks }
+        await runner.run(s.follow, { id: next.id, ...followed })
+        return { ...next, ...followed }
       },
       async apply(id, lifecycle, content, at) {
         await runner.run(s.apply, { id, ...lifecycleValues(lifecycle), ...content, updatedAt: at })

@@ -58,6 +58,8 @@ export const marketplaceSubscriptions = table('marketplace_subscriptions', {
   meteringToken: nullable(sealed()),
   reports: withDefault(int()),
   reportedAt: nullable(instant()),
+  formerRef: withDefault(text(36)),
+  floorTicks: nullable(exact()),
 })
 
 export const marketplaceEvents = table('marketplace_events', {

@@ -6,7 +6,7 @@ import type { CommonOptions, ExitCode, PartContext } from '../../cli/command-con
 import { printJson } from '../../cli/command-context.ts'
 import type { Finding } from '../../cli/doctor/finding.ts'
 import type { ValuesOf } from '../../config/setting.ts'
-import { absentUnlessSet, valuesOf } from '../../config/setting.ts'
+import { absentUnlessSet, valuesOf, withDefault } from '../../config/setting.ts'
 import { availableParallelism, tmpdir } from 'node:os'
 import { makeGuards, makeHelmProcessRunner } from '../../../adapters/helm/process/helm-runner.ts'
 import type { HelmLimits } from '../../../adapters/helm/process/limits.ts'
@@ -17,7 +17,7 @@ import { ChartTextsToken } from '../../../core/packages/charts/ports.ts'
 import { HelmRunnerToken } from '../../../core/packages/releases/ports.ts'
 import type { Boot } from '../../boot.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'
-import { words } from '../../config/setting-type.ts'
+import { wholeNumber, words } from '../../config/setting-type.ts'
 import type { Binding } from '../../binding.ts'
 import { bind } from '../../binding.ts'
 
@@ -78,12 +78,19 @@ export const helmSettings = {
       after: 'MOORAGE_RATE_LIMIT_PER_MINUTE',
     },
   ),
+  helmRenderSeconds: withDefault(
+    'MOORAGE_HELM_RENDER_SECONDS',
+    wholeNumber(5, 600),
+    '30',
+    'Seconds that helm may take to render a chart or to check its values; then it is ended.',
+    { after: 'MOORAGE_HELM' },
+  ),
 }
 
-export type HelmValues = Pick<FrameSettings, 'dataDir'> & ValuesOf<typeof helmSettings>
+export type HelmValues = Pick<FrameSettings, 'dataDir'> & Pick<ValuesOf<typeof helmSettings>, 'helm'>
 
 export const HelmFinderToken = token<HelmFinder>('packages.HelmFinder')
-/** Limits of helm processes. No setting changes them. */
+/** Limits of helm processes. */
 export const HelmLimitsToken = token<HelmLimits>('packages.HelmLimits')
 /** Started only by `serve`, since it may download a program. */
 export const HelmSupplyToken = token<HelmSupply>('packages.HelmSupply')
@@ -111,7 +118,9 @@ export const helmBindings = ({
 }: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
   bind(HelmFinderToken, { bundled: BundledHelmToken }, ({ bundled }) => helmOf(settings, bundled).finder),
   bind(BundledHelmToken, {}, () => helmOf(settings).bundled),
-  bind(HelmLimitsToken, {}, () => sharedLimits(usualLimits(availableParallelism()), processes.share)),
+  bind(HelmLimitsToken, {}, () =>
+    sharedLimits(usualLimits(availableParallelism(), settings.helmRenderSeconds), processes.share),
+  ),
   bind(
     HelmRunnerToken,
     { chartTexts: ChartTextsToken, finder: HelmFinderToken, limits: HelmLimitsToken },

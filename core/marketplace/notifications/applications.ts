@@ -4,6 +4,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type {
   MarketplaceStores,
+  NewSubscription,
   NotificationAnswer,
   NotificationKey,
   SubscriptionContent,
@@ -34,27 +35,35 @@ export interface ApplicationNotification {
 }
 
 type ProviderEvent = LifecycleEvent & { readonly kind: 'put' | 'delete' }
-type Event = { readonly kind: 'bind'; readonly binding: ParsedBinding } | ProviderEvent
+type Event =
+  | { readonly kind: 'bind'; readonly binding: ParsedBinding }
+  /** A change of tags and the like, which changes no subscription. */
+  | { readonly kind: 'patch' }
+  | ProviderEvent
 
 const invalid = (message: string): Either<Failure<'NotificationInvalid'>, never> => left(NotificationInvalid(message))
 
 const parseEvent = (
   { eventType = '', provisioningState: outcome = '', bindingInfo }: ApplicationNotification,
-  ticks: bigint,
+  time: EventTime,
+  now: Date,
 ): Either<Failure<'NotificationInvalid'>, Event> => {
+  // An event without a time counts as if it had just happened.
+  const ticks = time.ticks ?? ticksOf(now)
   if (eventType === 'BIND') {
     const binding = parseBinding(bindingInfo, 'CloudB')
     return isLeft(binding) ? binding : right({ kind: 'bind', binding: binding.right })
   }
   if (eventType === 'PUT')
     return outcome === 'Accepted' || outcome === 'Succeeded' || outcome === 'Failed'
-      ? right({ kind: 'put', outcome, ticks })
+      ? right({ kind: 'put', outcome, ticks, isUndated: time.ticks === undefined })
       : invalid('The event type is unknown: provisioningState of PUT must be Accepted, Succeeded or Failed.')
   if (eventType === 'DELETE')
     return outcome === 'Deleting' || outcome === 'Deleted' || outcome === 'Failed'
       ? right({ kind: 'delete', outcome, ticks })
       : invalid('The event type is unknown: provisioningState of DELETE must be Deleting, Deleted or Failed.')
-  return invalid('The event type is unknown: it must be PUT, DELETE or BIND.')
+  if (eventType === 'PATCH') return right({ kind: 'patch' })
+  return invalid('The event type is unknown: it must be PUT, PATCH, DELETE or BIND.')
 }
 
 const fresh: Lifecycle = {
@@ -75,6 +84,8 @@ const unknownSubscription: NotificationAnswer = {
 const reasons: Readonly<Record<(Transition & { readonly kind: 'unchanged' })['reason'], string>> = {
   stale: 'A later event was applied before.',
   ended: 'The subscription has ended.',
+  undecided:
+    'The subscription has ended, and no later deletion is known: it may be a new purchase. An operator decides.',
   repeated: 'Nothing had to be changed.',
 }
 
@@ -88,22 +99,38 @@ const sentPlan = (known: Plan, plan: ApplicationNotification['plan']): Plan => {
   }
 }
 
-/** Notifies the vendor that an application was not deleted. */
+interface Alert {
+  readonly subject: string
+  readonly paragraphs: readonly string[]
+}
+
+const notDeleted = ({ ref }: Subscription): Alert => ({
+  subject: 'A marketplace subscription could not be deleted',
+  paragraphs: [
+    `The provider could not delete the application of the subscription ${ref}.`,
+    'Its contracts are revoked.',
+  ],
+})
+
+const maybeBought = ({ ref, state }: Subscription, operation: string): Alert => ({
+  subject: 'A marketplace application may have been bought again',
+  paragraphs: [
+    `The provider sent ${operation} for the application of the subscription ${ref}, which is ${state}.`,
+    'It was ignored: whether it is a new purchase cannot be decided. Ask the provider. After a dated DELETE Deleted, a later PUT begins a new subscription.',
+  ],
+})
+
+/** Alerts about one subscription that may be repeated have at least this distance. */
+const alertMilliseconds = 24 * 3600 * 1000
+
 const alert = async (
   { settings }: NotificationDeps,
   stores: MarketplaceStores,
   subscription: Subscription,
+  { subject, paragraphs }: Alert,
   at: Date,
 ): Promise<void> => {
-  if (settings.alertsTo !== '')
-    await stores.mail.post({
-      to: settings.alertsTo,
-      subject: 'A marketplace subscription could not be deleted',
-      paragraphs: [
-        `The provider could not delete the application of the subscription ${subscription.ref}.`,
-        'Its contracts are revoked.',
-      ],
-    })
+  if (settings.alertsTo !== '') await stores.mail.post({ to: settings.alertsTo, subject, paragraphs })
   await stores.subscriptions.update(subscription.id, { alertedAt: at }, at)
 }
 
@@ -133,6 +160,25 @@ interface Changed {
   readonly isNew: boolean
 }
 
+const newOf = (
+  { newRef }: NotificationDeps,
+  key: SubscriptionKey,
+  notification: ApplicationNotification,
+): NewSubscription => ({ key, ref: newRef(), applicationId: applicationIdOf(notification) })
+
+/** Records in both histories that an application was bought again. */
+const recordRenewal = async (
+  subscriptions: MarketplaceStores['subscriptions'],
+  { id, ref, state }: Subscription,
+  next: Subscription,
+  at: Date,
+): Promise<void> => {
+  const event = { at, operation: 'repurchase', outcome: 'Succeeded' } as const
+  await subscriptions.record(id, { ...event, description: `Bought again as the subscription ${next.ref}.`, state })
+  const description = `Begins after the deletion of the subscription ${ref}.`
+  await subscriptions.record(next.id, { ...event, description, state: next.state })
+}
+
 /** Returns the locked subscription of an event, and what the event changes. One that is not known is inserted. */
 const changedBy = async (
   deps: NotificationDeps,
@@ -147,12 +193,23 @@ const changedBy = async (
     isNew: false,
   })
   const known = await subscriptions.lock(key)
-  if (known !== undefined) return of(known)
+  if (known !== undefined) {
+    const found = of(known)
+    if (found.change.kind !== 'begins-anew') return found
+    const { next } = found.change
+    const content = contentAfter(undefined, event, notification)
+    const renewed = await subscriptions.begin(known, newOf(deps, key, notification), next, content, at)
+    await recordRenewal(subscriptions, known, renewed, at)
+    return {
+      subscription: renewed,
+      change: { kind: 'applied', next, revokesContracts: false, alerts: false },
+      isNew: true,
+    }
+  }
   const change = transition(undefined, event)
   const lifecycle = change.kind === 'applied' ? change.next : change.kind === 'unknown' ? change.tombstone : fresh
-  const identity = { key, ref: deps.newRef(), applicationId: applicationIdOf(notification) }
   const content = contentAfter(undefined, event, notification)
-  const inserted = await subscriptions.insert(identity, lifecycle, content, at)
+  const inserted = await subscriptions.insert(newOf(deps, key, notification), lifecycle, content, at)
   if (inserted !== undefined) return { subscription: inserted, change, isNew: true }
   const other = await subscriptions.lock(key)
   if (other === undefined) throw new Error('A subscription that exists is not found.')
@@ -183,6 +240,12 @@ const applyProviderEvent = async (
   }
   if (change.kind !== 'applied') {
     await record('Ignored', change.kind === 'unchanged' ? reasons[change.reason] : '')
+    const isUndecided = change.kind === 'unchanged' && change.reason === 'undecided'
+    const last = subscription.alertedAt?.getTime() ?? -Infinity
+    if (isUndecided && at.getTime() - last >= alertMilliseconds) {
+      deps.log.warn({ subscription: subscription.ref, operation }, 'an application may have been bought again')
+      await alert(deps, stores, subscription, maybeBought(subscription, operation), at)
+    }
     return done
   }
   const { next } = change
@@ -192,7 +255,7 @@ const applyProviderEvent = async (
     deps.log.warn({ subscription: subscription.ref }, 'a provisioned application has no resourceUsageId')
   if (!isNew) await stores.subscriptions.apply(id, next, contentAfter(subscription, event, notification), at)
   if (change.revokesContracts) await endContracts(stores, subscription, `marketplace ${operation}`)
-  if (change.alerts) await alert(deps, stores, subscription, at)
+  if (change.alerts) await alert(deps, stores, subscription, notDeleted(subscription), at)
   const isOver = next.state === 'Running' || isEnded(next.state)
   if (isOver && next.installerRef !== undefined) await stores.installers.erasePasswordOf(id)
   await record('Succeeded', lacksUsageId ? 'The notification has no resourceUsageId.' : '', next.state)
@@ -208,10 +271,11 @@ const applyBind = async (
   subscription: Subscription,
   binding: ParsedBinding,
   { operation, at }: Received,
+  { identity, ticks }: { readonly identity: NewSubscription; readonly ticks: bigint | undefined },
 ): Outcome<BindFailure, NotificationAnswer> => {
   const installer = await stores.installers.lock(binding.installerRef)
   if (installer === undefined || installer.marketplace !== 'CloudB') return left(unknownInstaller())
-  const change = transition(subscription, { kind: 'bind', installerRef: installer.ref })
+  const change = transition(subscription, { kind: 'bind', installerRef: installer.ref, ticks })
   if (change.kind === 'refused' || change.kind === 'unknown')
     return invalid(
       change.kind === 'refused' && change.reason === 'other-installer'
@@ -223,7 +287,14 @@ const applyBind = async (
   if (change.kind === 'unchanged') return right(linked(installer.ref))
   if (allowed.right === 'repeated')
     return invalid('The binding info is not valid: the installer is bound to another subscription.')
-  await bindNow(stores, deps.links, { installer, subscription, binding, next: change.next, operation, at })
+  const bound = { installer, binding, next: change.next, operation, at }
+  if (change.kind === 'applied') await bindNow(stores, deps.links, { ...bound, subscription })
+  else {
+    const content = { plan: noPlan, resourceUsageId: '', error: undefined }
+    const renewed = await stores.subscriptions.begin(subscription, identity, change.next, content, at)
+    await recordRenewal(stores.subscriptions, subscription, renewed, at)
+    await bindNow(stores, deps.links, { ...bound, subscription: renewed })
+  }
   return right(linked(installer.ref))
 }
 
@@ -234,16 +305,21 @@ const operationOf = ({ eventType = '', provisioningState = '' }: ApplicationNoti
 
 /** Its subscription is locked before the answers are searched: a repetition is not refused. */
 const bindWork =
-  (deps: NotificationDeps, key: SubscriptionKey, binding: ParsedBinding, notification: ApplicationNotification): Work =>
+  (
+    deps: NotificationDeps,
+    key: SubscriptionKey,
+    binding: ParsedBinding,
+    { notification, ticks }: { readonly notification: ApplicationNotification; readonly ticks: bigint | undefined },
+  ): Work =>
   async (stores, inboxKey) => {
     const at = deps.clock.now()
-    const identity = { key, ref: deps.newRef(), applicationId: applicationIdOf(notification) }
+    const identity = newOf(deps, key, notification)
     const subscription =
       (await stores.subscriptions.lock(key)) ?? (await stores.subscriptions.obtain(identity, fresh, at))
     const known = await stores.inbox.find(inboxKey)
     if (known !== undefined) return right(known)
     const received: Received = { notification, operation: operationOf(notification), at }
-    const answer = await applyBind(deps, stores, subscription, binding, received)
+    const answer = await applyBind(deps, stores, subscription, binding, received, { identity, ticks })
     if (isLeft(answer)) return answer
     return answerWith(stores, inboxKey, 'CloudB', answer.right, at)
   }
@@ -258,8 +334,19 @@ const eventWork =
     return answer === 'answered' ? left(repeated()) : answerWith(stores, inboxKey, 'CloudB', answer, at)
   }
 
-/** An event without a time counts as if it had just happened. */
-const ticksAt = (time: EventTime, now: Date): bigint => time.ticks ?? ticksOf(now)
+/** Records a notification that changes nothing in the history of its subscription, if there is one. */
+const patchWork =
+  (deps: NotificationDeps, key: SubscriptionKey, notification: ApplicationNotification): Work =>
+  async (stores, inboxKey) => {
+    const at = deps.clock.now()
+    const known = await stores.subscriptions.lock(key)
+    if (known !== undefined && !known.isTombstone) {
+      const description = 'A PATCH changes nothing of a subscription.'
+      const event = { at, operation: operationOf(notification), outcome: 'Ignored', description } as const
+      await stores.subscriptions.record(known.id, { ...event, state: known.state })
+    }
+    return answerWith(stores, inboxKey, 'CloudB', done, at)
+  }
 
 /** Receives a notification of cloud B. Returns a link after a bind only. */
 export const makeReceiveApplication = (deps: NotificationDeps) => {
@@ -269,7 +356,7 @@ export const makeReceiveApplication = (deps: NotificationDeps) => {
     if (parts === undefined) return invalid('The subscription ID is not valid: applicationId names no application.')
     const time = parseEventTime(notification.eventTime)
     if (isLeft(time)) return time
-    const event = parseEvent(notification, ticksAt(time.right, deps.clock.now()))
+    const event = parseEvent(notification, time.right, deps.clock.now())
     if (isLeft(event)) return event
     const key: SubscriptionKey = { marketplace: 'CloudB', text: applicationKey(parts) }
     const { eventType = '', provisioningState = '' } = notification
@@ -280,8 +367,10 @@ export const makeReceiveApplication = (deps: NotificationDeps) => {
     const identity = { ...subject, rest, time: time.right, boundRef: bound?.installerRef }
     const work =
       event.right.kind === 'bind'
-        ? bindWork(deps, key, event.right.binding, notification)
-        : eventWork(deps, key, event.right, notification)
+        ? bindWork(deps, key, event.right.binding, { notification, ticks: time.right.ticks })
+        : event.right.kind === 'patch'
+          ? patchWork(deps, key, notification)
+          : eventWork(deps, key, event.right, notification)
     return answerOnce(call, identity, work)
   }
 }

@@ -80,6 +80,7 @@ export const bindNow = async (
   const kept = next.state === 'Running' ? { ...admin, password: undefined } : admin
   await stores.installers.bind(installer, subscription.id, { clusterId, cloudAccountId }, kept, { at, linkUntil })
   await stores.subscriptions.update(subscription.id, { lifecycle: next, clusterId }, at)
+  await stores.claims.endWait(installer.id, at)
   const { accountId } = installer
   if (accountId !== undefined)
     await beginContracts(stores, { ...subscription, clusterId }, { installer, accountId, at })

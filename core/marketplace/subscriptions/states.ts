@@ -1,10 +1,17 @@
-import type { Lifecycle, SubscriptionState } from '../types.ts'
+import type { Lifecycle, Subscription, SubscriptionState } from '../types.ts'
 
 /** What happens to a subscription. */
 export type LifecycleEvent =
-  | { readonly kind: 'put'; readonly outcome: 'Accepted' | 'Succeeded' | 'Failed'; readonly ticks: bigint }
+  | {
+      readonly kind: 'put'
+      readonly outcome: 'Accepted' | 'Succeeded' | 'Failed'
+      readonly ticks: bigint
+      /** The provider sent no time: `ticks` is the time of arrival. */
+      readonly isUndated?: boolean
+    }
   | { readonly kind: 'delete'; readonly outcome: 'Deleting' | 'Deleted' | 'Failed'; readonly ticks: bigint }
-  | { readonly kind: 'bind'; readonly installerRef: string }
+  /** `ticks` is undefined if no time was sent. */
+  | { readonly kind: 'bind'; readonly installerRef: string; readonly ticks?: bigint | undefined }
   | { readonly kind: 'reported' }
   | { readonly kind: 'revoke' }
 
@@ -17,9 +24,11 @@ export type Transition =
       /** The vendor must be notified: what was asked for did not happen. */
       readonly alerts: boolean
     }
+  /** The application was bought again after its deletion: a new subscription begins. */
+  | { readonly kind: 'begins-anew'; readonly next: Lifecycle }
   /** The subscription is not known. A tombstone prevents an earlier event from creating it. */
   | { readonly kind: 'unknown'; readonly tombstone: Lifecycle }
-  | { readonly kind: 'unchanged'; readonly reason: 'stale' | 'ended' | 'repeated' }
+  | { readonly kind: 'unchanged'; readonly reason: 'stale' | 'ended' | 'repeated' | 'undecided' }
   | { readonly kind: 'refused'; readonly reason: 'other-installer' | 'ended' }
 
 const ended: readonly SubscriptionState[] = ['Deleting', 'DeletionFailed', 'Deleted', 'Revoked']
@@ -57,21 +66,37 @@ const stateAfterPut = (known: Lifecycle, outcome: 'Accepted' | 'Succeeded' | 'Fa
   return mayFail ? 'Failed' : known.state
 }
 
+const isLater = (ticks: bigint, { lastTicks }: Pick<Lifecycle, 'lastTicks'>): boolean =>
+  lastTicks === undefined || ticks > lastTicks
+
+const afterPut = (from: Lifecycle, { outcome, ticks }: LifecycleEvent & { readonly kind: 'put' }): Lifecycle => ({
+  ...from,
+  state: stateAfterPut(from, outcome),
+  isProvisioned: from.isProvisioned || outcome === 'Succeeded',
+  lastTicks: ticks,
+})
+
 const put = (known: Lifecycle | undefined, event: LifecycleEvent & { readonly kind: 'put' }): Transition => {
-  const { outcome, ticks } = event
   const from = known ?? fresh
-  if (isEnded(from.state)) return { kind: 'unchanged', reason: 'ended' }
-  if (from.lastTicks !== undefined && ticks <= from.lastTicks) return { kind: 'unchanged', reason: 'stale' }
-  return applied({
-    ...from,
-    state: stateAfterPut(from, outcome),
-    isProvisioned: from.isProvisioned || outcome === 'Succeeded',
-    lastTicks: ticks,
-  })
+  if (!isEnded(from.state))
+    return isLater(event.ticks, from) ? applied(afterPut(from, event)) : { kind: 'unchanged', reason: 'stale' }
+  if (!isLater(event.ticks, from)) return { kind: 'unchanged', reason: 'ended' }
+  // It may be late, or about an application that is not deleted yet.
+  if (event.isUndated === true || from.state !== 'Deleted') return { kind: 'unchanged', reason: 'undecided' }
+  const next = afterPut(fresh, event)
+  return from.isTombstone ? applied(next) : { kind: 'begins-anew', next }
 }
 
-const bind = (known: Lifecycle | undefined, installerRef: string): Transition => {
+const bind = (
+  known: Lifecycle | undefined,
+  { installerRef, ticks }: LifecycleEvent & { readonly kind: 'bind' },
+): Transition => {
   const from = known ?? fresh
+  if (from.state === 'Deleted' && ticks !== undefined && isLater(ticks, from)) {
+    // The purchase is reported later: it may be dated before the bind, but not before the deletion.
+    const next: Lifecycle = { ...fresh, installerRef, state: 'Bounded', lastTicks: from.lastTicks }
+    return from.isTombstone ? applied(next) : { kind: 'begins-anew', next }
+  }
   if (isEnded(from.state) || from.state === 'Failed') return { kind: 'refused', reason: 'ended' }
   if (from.installerRef !== undefined)
     return from.installerRef === installerRef
@@ -80,8 +105,11 @@ const bind = (known: Lifecycle | undefined, installerRef: string): Transition =>
   return applied({ ...from, installerRef, state: from.isProvisioned ? 'Running' : 'Bounded' })
 }
 
-const remove = (known: Lifecycle | undefined, event: LifecycleEvent & { readonly kind: 'delete' }): Transition => {
+type Known = Lifecycle & Partial<Pick<Subscription, 'floorTicks'>>
+
+const remove = (known: Known | undefined, event: LifecycleEvent & { readonly kind: 'delete' }): Transition => {
   const { outcome, ticks } = event
+  if (known?.floorTicks !== undefined && ticks <= known.floorTicks) return { kind: 'unchanged', reason: 'stale' }
   if (known === undefined || known.isTombstone) {
     const tombstone: Lifecycle = {
       ...fresh,
@@ -104,17 +132,18 @@ const remove = (known: Lifecycle | undefined, event: LifecycleEvent & { readonly
 
 /**
  * Returns what an event changes. Events of the provider count by their own time: those of creation and update, and the
- * beginning of a deletion, are ignored if a later one was applied. A completed deletion always counts. A bind has no
- * order: it comes from the installation, whose clock may be wrong.
+ * beginning of a deletion, are ignored if a later one was applied. A completed deletion always counts. After it, a later
+ * event begins a new subscription. Otherwise a bind has no order: it comes from the installation, whose clock may be
+ * wrong.
  */
-export const transition = (known: Lifecycle | undefined, event: LifecycleEvent): Transition => {
+export const transition = (known: Known | undefined, event: LifecycleEvent): Transition => {
   switch (event.kind) {
     case 'put':
       return put(known, event)
     case 'delete':
       return remove(known, event)
     case 'bind':
-      return bind(known, event.installerRef)
+      return bind(known, event)
     case 'reported':
       // The marketplaces of clouds A and C do not say that an installation is provisioned: its first usage does.
       return known?.state === 'Bounded'

@@ -104,7 +104,7 @@ export interface SubscriptionHistory {
   readonly events: readonly SubscriptionEvent[]
 }
 
-/** Returns the history of a subscription. */
+/** Returns the history of a subscription, after that of those of the same application before it. */
 export const makeSubscriptionHistory = (deps: SubscriptionDeps) => {
   const get = makeGetSubscription(deps)
   return async (
@@ -113,7 +113,15 @@ export const makeSubscriptionHistory = (deps: SubscriptionDeps) => {
   ): Outcome<Failure<'SubscriptionMissing'>, SubscriptionHistory> => {
     const found = await get(call, name)
     if (isLeft(found)) return found
-    return right({ subscription: found.right, events: await deps.subscriptions.history(found.right.id, mostEvents) })
+    let events = await deps.subscriptions.history(found.right.id, mostEvents)
+    let { formerRef } = found.right
+    while (formerRef !== '' && events.length < mostEvents) {
+      const former = await deps.subscriptions.find(name.marketplace, formerRef)
+      if (former === undefined) break
+      events = [...(await deps.subscriptions.history(former.id, mostEvents - events.length)), ...events]
+      formerRef = former.formerRef
+    }
+    return right({ subscription: found.right, events })
   }
 }
 

@@ -93,6 +93,15 @@ export interface ChartSource {
 }
 export const ChartSourceToken = token<ChartSource>('packages.ChartSource')
 
+/**
+ * Begins the scheme of an address that a schema refers to, and ends its path, so that helm can neither fetch it nor open
+ * a file: no program has a loader for the scheme, and no file has a NUL in its name.
+ */
+export const withheldScheme = 'withheld-'
+export const withheldEnd = '%00'
+/** The address to which a schema refers that is not JSON. */
+export const unreadableSchema = 'withheld-not-json:schema'
+
 /** A chart without templates, against whose schemas helm checks values. */
 export interface SchemaChart {
   /** `.tgz`. */
@@ -112,8 +121,8 @@ export interface ChartTools {
   pack(chart: Chart, changes?: { readonly annotations?: Readonly<Record<string, string>> }): Promise<Uint8Array>
   /**
    * Returns a `.tgz` with the `values.schema.json` of the chart and of each subchart and what decides about their
-   * values, without templates: helm checks values against it. Undefined if there is no schema. ValuesRefused: an
-   * enabled chart has a schema that refers outside of itself, which helm would fetch.
+   * values, without templates: helm checks values against it, and fetches nothing. Undefined if there is no schema.
+   * ValuesRefused: the values have no form for the tree of charts.
    */
   packSchemas(chart: Chart, values: FreeObject): Outcome<Failure<'ValuesRefused'>, SchemaChart | undefined>
 }

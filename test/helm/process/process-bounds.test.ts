@@ -112,7 +112,7 @@ test('what takes longer than all its waits together is ended', async (t) => {
   )
   const ended = await runner.template(work, chart, open)
   t.is(tagOf(ended), 'HelmStopped')
-  t.regex(messageOf(ended), /took too long.*context canceled/)
+  t.regex(messageOf(ended), /took longer than the 0.3 s .*MOORAGE_HELM_RENDER_SECONDS.*context canceled/)
 })
 
 test('a rollback that is cancelled has a limited time to finish', async (t) => {

@@ -1,0 +1,139 @@
+import { toWireJson } from '../../core/kernel/json.ts'
+import { unreadableSchema, withheldEnd, withheldScheme } from '../../core/packages/charts/ports.ts'
+
+/**
+ * What helm would fetch is withheld from it in the schema itself: helm resolves references, and the address of a
+ * document that is not in the schema is one for which it has no loader. All addresses of a schema change alike, so
+ * identifiers and the references to them still meet.
+ */
+
+/** Dialects and vocabularies that helm contains: `jsonschema/v6/metaschemas`. It fetches other addresses of this host. */
+const embedded = new RegExp(
+  '^https?://json-schema\\.org/(?:schema|draft-0[467]/schema|draft/(?:' +
+    '2019-09/(?:schema|meta/(?:core|applicator|validation|meta-data|format|content))|' +
+    '2020-12/(?:schema|meta/(?:core|applicator|unevaluated|validation|meta-data|format-annotation|format-assertion|' +
+    'content))))$',
+)
+/** The address that helm gives to the schema. It has read this document. */
+const ownAddress = 'file:///values.schema.json'
+const ownNames: ReadonlySet<string> = new Set(['values.schema.json', './values.schema.json', '/values.schema.json'])
+
+const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
+const identifiers: ReadonlySet<string> = new Set(['$id', 'id'])
+
+/** What a location of a schema is. `data` is compared with values; `other` is read only if a reference names it. */
+type Place = 'schema' | 'map' | 'list' | 'data' | 'other'
+
+const placesInSchema: ReadonlyMap<string, Place> = new Map([
+  ...['const', 'enum'].map((key) => [key, 'data'] as const),
+  ...['definitions', '$defs', 'properties', 'patternProperties', 'dependencies', 'dependentSchemas'].map(
+    (key) => [key, 'map'] as const,
+  ),
+  ...['allOf', 'anyOf', 'oneOf', 'prefixItems'].map((key) => [key, 'list'] as const),
+  ...[
+    ...['not', 'if', 'then', 'else', 'additionalProperties', 'additionalItems', 'items', 'contains', 'propertyNames'],
+    ...['unevaluatedProperties', 'unevaluatedItems', 'contentSchema'],
+  ].map((key) => [key, 'schema'] as const),
+])
+
+const placeAt = (place: Place, key: string): Place => {
+  if (place === 'map' || place === 'list') return 'schema'
+  return place === 'schema' ? (placesInSchema.get(key) ?? 'other') : place
+}
+
+const split = (reference: string): readonly [address: string, rest: string] => {
+  const hash = reference.indexOf('#')
+  return hash < 0 ? [reference, ''] : [reference.slice(0, hash), reference.slice(hash)]
+}
+
+/** Reports whether a fragment names a location that a schema of any dialect reads as a schema. */
+const namesSchema = (fragment: string): boolean => {
+  if (!/^#(?:\/|%2f)/i.test(fragment)) return true
+  try {
+    let place: Place = 'schema'
+    let isItem = false
+    for (const token of decodeURIComponent(fragment.slice(1)).split('/').slice(1)) {
+      const key = token.replaceAll('~1', '/').replaceAll('~0', '~')
+      // `items` is a schema or a list of schemas.
+      place = isItem && /^\+?\d+$/.test(key) ? 'schema' : placeAt(place, key)
+      isItem = !isItem && key === 'items' && place === 'schema'
+    }
+    return place === 'schema'
+  } catch {
+    return false
+  }
+}
+
+type Members = Record<string, unknown>
+type Visit = (object: Members, key: string, value: string) => void
+
+/** Visits each text member of each object of a schema, except those in data if data is only compared. */
+const visit = (schema: unknown, entersData: boolean, member: Visit): void => {
+  const open: (readonly [unknown, Place])[] = [[schema, 'schema']]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [at, place] = next
+    if (typeof at !== 'object' || at === null) continue
+    for (const [key, value] of Object.entries(at)) {
+      if (typeof value === 'string') member(at as Members, key, value)
+      const inner = Array.isArray(at) && place === 'schema' ? 'schema' : placeAt(place, key)
+      if (typeof value === 'object' && value !== null && (inner !== 'data' || entersData)) open.push([value, inner])
+    }
+  }
+}
+
+/** Returns an address for which helm has no loader; equal ones stay equal, also after they are resolved. */
+const withheld = (address: string): string => {
+  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(address) ?? []
+  // No version of helm has a loader for any other scheme; it reads an unknown `urn:` as a schema that allows all.
+  if (scheme !== '' && !/^(?:https?|file)$/i.test(scheme)) return address
+  const [, start = '', path = '', query = ''] = /^((?:[^:/?#]+:)?(?:\/\/[^/?#]*)?)([^?]*)(.*)$/s.exec(address) ?? []
+  const hasEnd = path !== '' || start === ''
+  return `${scheme === '' ? '' : withheldScheme}${start}${path}${hasEnd ? withheldEnd : ''}${query}`
+}
+
+/** Replaces the addresses of a parsed schema. Returns whether there were any. */
+const withholdIn = (schema: unknown): boolean => {
+  const ids = new Set<string>()
+  let dataIsCompared = true
+  visit(schema, true, (_, key, value) => {
+    const [address, fragment] = split(value)
+    if (identifiers.has(key) && address !== '') ids.add(address)
+    if (references.has(key) && !namesSchema(fragment)) dataIsCompared = false
+  })
+  // Then every relative reference is resolved beside the schema, and the name of the schema is its own.
+  const isFlat = [...ids].every((id) => id === ownAddress || ownNames.has(id) || !/[:/]/.test(id))
+  const isKept = (key: string, address: string): boolean => {
+    if (address === '' || address === ownAddress || (isFlat && ownNames.has(address))) return true
+    return embedded.test(address) && (key === '$schema' || (references.has(key) && !ids.has(address)))
+  }
+  let hasChanged = false
+  visit(schema, !dataIsCompared, (object, key, value) => {
+    if (key !== '$schema' && !references.has(key) && !identifiers.has(key)) return
+    const [address, rest] = split(value)
+    const changed = isKept(key, address) ? value : `${withheld(address)}${rest}`
+    if (changed === value) return
+    object[key] = changed
+    hasChanged = true
+  })
+  return hasChanged
+}
+
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
+/** Numbers keep their digits: helm compares them exactly. */
+const keepDigits: SourceReviver = (_, value, { source }) =>
+  typeof value === 'number' && source !== undefined ? rawJSON(source) : value
+
+/**
+ * Returns the schema for helm's check: every address from which helm would load another document is withheld. What helm
+ * cannot parse is replaced by a reference that says so.
+ */
+export const withholdReferences = (schema: Uint8Array): Uint8Array => {
+  try {
+    // Helm removes the byte order mark too, and replaces what is not UTF-8.
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(schema), keepDigits as (key: string) => unknown)
+    return withholdIn(parsed) ? new TextEncoder().encode(toWireJson(parsed)) : schema
+  } catch {
+    return new TextEncoder().encode(toWireJson({ $ref: unreadableSchema }))
+  }
+}
