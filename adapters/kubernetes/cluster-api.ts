@@ -20,6 +20,7 @@ import { makeReadingBudgets, OverBudget } from '../outbound/reading-budgets.ts'
 import type { AskHub, ConnectionPools, Endpoint } from './connections.ts'
 import {
   authorization,
+  sentThrough,
   clusterNotReached,
   recordChanged,
   tlsOptions,
@@ -345,7 +346,9 @@ export const makeUndiciClusterApi = (
     const { connection } = opened
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return left(AddressRefused(refused))
-    const endpoint = { ...connection, ownerId: connection.link.ownerId }
+    const credential = sentThrough(connection, asker)
+    if (credential === undefined) return left(recordChanged)
+    const endpoint = { ...connection, credential, ownerId: connection.link.ownerId }
     const place = new ShortPlace(opened, reads.budgets.account(endpoint.ownerId))
     try {
       const inTime = () => AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMilliseconds)])

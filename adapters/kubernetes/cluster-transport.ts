@@ -13,6 +13,7 @@ import { PassedMemory } from '../outbound/passed-memory.ts'
 import type { AskHub, ClusterAddress, ClusterPools, ConnectionPools } from './connections.ts'
 import {
   authorization,
+  sentThrough,
   clusterNotReached,
   isDoubtful,
   judgeAnswer,
@@ -286,7 +287,8 @@ const flatHeaders = (headers: UpstreamRequest['headers'], credential: ClusterCre
 }
 
 const dispatchOptions = (
-  { address, connection }: ClusterPools,
+  { address }: ClusterPools,
+  credential: ClusterCredential,
   upstream: UpstreamRequest,
   body: AsyncIterable<Uint8Array> | undefined,
 ): Dispatcher.DispatchOptions => {
@@ -294,7 +296,7 @@ const dispatchOptions = (
   return {
     method: upstream.method as Dispatcher.HttpMethod,
     path: address.prefix + upstream.target,
-    headers: flatHeaders(upstream.headers, connection.credential),
+    headers: flatHeaders(upstream.headers, credential),
     // undici accepts any async iterable; its type declaration lists only Node's streams.
     body: (body ?? null) as Readable | null,
     headersTimeout: timeout,
@@ -343,7 +345,8 @@ export const makeUndiciClusterTransport = (
     const { connection } = opened
     const refused = refusalOf(opened.address, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
-    const { credential } = connection
+    const credential = sentThrough(connection, asker)
+    if (credential === undefined) return Promise.resolve(left(recordChanged))
     const { ownerId } = connection.link
     const place = upstream.isLongLived ? undefined : new ShortPlace(opened, reads.budgets.account(ownerId))
     let asked = opened.long
@@ -363,7 +366,7 @@ export const makeUndiciClusterTransport = (
       const start = (pool: Pool): void => {
         asked = pool
         try {
-          handler.send(() => pool.dispatch(dispatchOptions(opened, upstream, exchange.body), handler))
+          handler.send(() => pool.dispatch(dispatchOptions(opened, credential, upstream, exchange.body), handler))
         } catch (error) {
           handler.break(error)
         }
@@ -377,7 +380,9 @@ export const makeUndiciClusterTransport = (
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { long, tunnels, connection, address } = opened
-    const { credential, via } = connection
+    const { via } = connection
+    const credential = sentThrough(connection, asker)
+    if (credential === undefined) return Promise.resolve(left(recordChanged))
     const { ownerId } = connection.link
     const refused = refusalOf(address, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))

@@ -36,8 +36,10 @@ export const tlsOptions = (credential: ClusterCredential, egress: EgressPolicy):
 })
 
 /** Returns the header that authenticates the service, if the certificate does not. */
-export const authorization = (credential: ClusterCredential): readonly (readonly [string, string])[] =>
-  credential.identity.kind === 'token' ? [['authorization', `Bearer ${credential.identity.token.reveal()}`]] : []
+export const authorization = ({ identity }: ClusterCredential): readonly (readonly [string, string])[] => {
+  const token = identity.kind === 'certificate' ? undefined : identity.token
+  return token === undefined ? [] : [['authorization', `Bearer ${token.reveal()}`]]
+}
 
 /** The connections of a cluster record to one address with one credential. */
 export interface ClusterPools {
@@ -191,8 +193,11 @@ const cut = async (pools: ClusterPools): Promise<void> => {
   await Promise.all([pools.hub === undefined ? pools.short.destroy() : undefined, pools.long.destroy()])
 }
 
-const secretOf = ({ identity }: ClusterCredential): string =>
-  identity.kind === 'token' ? identity.token.reveal() : `${identity.certificatePem}\n${identity.keyPem.reveal()}`
+/** Returns what must be the same for pools to be shared. An issued token is that of one user, whose requests send it. */
+const secretOf = ({ identity }: ClusterCredential): string => {
+  if (identity.kind === 'issued') return `${identity.issuerId}/${identity.issuerUid}`
+  return identity.kind === 'token' ? identity.token.reveal() : `${identity.certificatePem}\n${identity.keyPem.reveal()}`
+}
 
 const isSameCredential = (a: ClusterCredential, b: ClusterCredential): boolean =>
   a === b ||
@@ -201,6 +206,15 @@ const isSameCredential = (a: ClusterCredential, b: ClusterCredential): boolean =
     a.tlsServerName === b.tlsServerName &&
     a.identity.kind === b.identity.kind &&
     secretOf(a) === secretOf(b))
+
+/** Returns the credential of a request through pools: theirs or, of a user's token, the caller's own, if there is one. */
+export const sentThrough = (
+  { credential }: Pick<ClusterConnection, 'credential'>,
+  asker: Pick<ClusterConnection, 'credential'>,
+): ClusterCredential | undefined => {
+  if (credential.identity.kind !== 'issued') return credential
+  return isSameCredential(credential, asker.credential) ? asker.credential : undefined
+}
 
 const isSameEndpoint = (a: Endpoint, b: Endpoint): boolean =>
   a.via?.path === b.via?.path && isSameCredential(a.credential, b.credential)

@@ -9,6 +9,7 @@ import type { CredentialCodec, KubeconfigParser } from '../../core/clusters/port
 import { AccessConfigRefused } from '../../core/clusters/ports.ts'
 import type { ClusterCredential, ClusterIdentity } from '../../core/clusters/types.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 
@@ -243,7 +244,11 @@ const StoredCredential = t.intersection([
       t.type({ kind: t.literal('certificate'), certificatePem: t.string, keyPem: t.string }),
     ]),
   }),
-  t.partial({ authorityPem: t.string, tlsServerName: t.string }),
+  t.partial({
+    authorityPem: t.string,
+    tlsServerName: t.string,
+    issuer: t.type({ id: t.number, uid: t.string }),
+  }),
 ])
 
 /** Tokens of service accounts are JWTs; others tell nothing. The claims are not verified: the cluster does that. */
@@ -259,6 +264,18 @@ const tokenEnd = (token: string): Date | undefined => {
 /** Encodes as JSON with a format number. Every format ever written must remain readable. */
 export const jsonCredentialCodec: CredentialCodec = {
   encode({ server, authorityPem, tlsServerName, identity }) {
+    // An earlier release reads a token that the cluster refuses, and not a form that it does not know.
+    if (identity.kind === 'issued')
+      return secret(
+        toWireJson({
+          format: 1,
+          server,
+          authorityPem,
+          tlsServerName,
+          identity: { kind: 'token', token: 'issued-for-each-user' },
+          issuer: { id: identity.issuerId, uid: identity.issuerUid },
+        }),
+      )
     const revealed =
       identity.kind === 'token'
         ? { kind: identity.kind, token: identity.token.reveal() }
@@ -269,7 +286,14 @@ export const jsonCredentialCodec: CredentialCodec = {
     const decoded = StoredCredential.decode(JSON.parse(text.reveal()))
     // The report of io-ts would quote the value.
     if (isLeft(decoded)) throw new Error('a stored cluster credential is not of the expected form')
-    const { server, authorityPem, tlsServerName, identity } = decoded.right
+    const { server, authorityPem, tlsServerName, identity, issuer } = decoded.right
+    if (issuer !== undefined)
+      return {
+        server,
+        authorityPem,
+        tlsServerName,
+        identity: { kind: 'issued', issuerId: issuer.id as AccountId, issuerUid: issuer.uid },
+      }
     return {
       server,
       authorityPem,
@@ -280,8 +304,10 @@ export const jsonCredentialCodec: CredentialCodec = {
           : { kind: 'certificate', certificatePem: identity.certificatePem, keyPem: secret(identity.keyPem) },
     }
   },
-  endOf: ({ identity }) =>
-    identity.kind === 'token'
+  endOf({ identity }) {
+    if (identity.kind === 'issued') return undefined
+    return identity.kind === 'token'
       ? tokenEnd(identity.token.reveal())
-      : new Date(new X509Certificate(identity.certificatePem).validTo),
+      : new Date(new X509Certificate(identity.certificatePem).validTo)
+  },
 }

@@ -12,10 +12,14 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-store.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { SpokeStuck } from '../../core/hubs/spokes/spoke-steps.ts'
-import { PauseToken } from '../../core/kernel/clock.ts'
+import { ClockToken, PauseToken } from '../../core/kernel/clock.ts'
 import { notYet, over, pollWithin } from '../../core/kernel/concurrency.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
+import { makeMemberTokens } from '../../core/client-orgs/member-tokens.ts'
 import { auditOf } from '../../core/client-orgs/types.ts'
+import { OwnSpokesPort } from '../../core/clusters/hubs/ports.ts'
+import { ClusterDependentsPort, MemberTokensPort } from '../../core/clusters/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { clientOrgType } from '../../core/organizations/types.ts'
 import type { ClientOrgStores } from '../../core/client-orgs/ports.ts'
 import { ClientOrgStoreToken, ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
@@ -173,6 +177,12 @@ export const part = definePart({
     }))
     return [
       bind(ClientOrgStoreToken, {}, () => stores().clientOrgs(database)),
+      bind(ClusterDependentsPort, { clientOrgs: ClientOrgStoreToken }, ({ clientOrgs }) => clientOrgs),
+      bind(
+        MemberTokensPort,
+        { caches: CachesToken, clientOrgs: ClientOrgStoreToken, clock: ClockToken, spokes: OwnSpokesPort },
+        makeMemberTokens,
+      ),
       bind(
         UserFounderToken,
         {

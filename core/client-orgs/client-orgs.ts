@@ -1,17 +1,19 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
-import type { ClusterStore } from '../clusters/ports.ts'
+import type { ClusterStore, ClusterTransport } from '../clusters/ports.ts'
 import { mapWithin } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import type { OrgId } from '../kernel/ids.ts'
+import type { ClusterId, OrgId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Entropy } from '../kernel/secret.ts'
 import type { OrganizationStore } from '../organizations/ports.ts'
 import type { Organization } from '../organizations/types.ts'
 import type { SubmitFailure, Tasks } from '../tasks/ports.ts'
-import type { ClientPlaces } from './client-objects.ts'
-import { openSpokeOf, presentNamespaces } from './client-objects.ts'
+import type { ClientPlaces } from './places.ts'
+import { openSpokeOf, recordOfSpoke } from './places.ts'
+import { listAccounts } from './accounts.ts'
+import { presentNamespaces } from './client-objects.ts'
 import type { HubRef, PlaceFailure, RequestedPlan, TargetDeps } from './creation.ts'
 import { checkPlan, judgeSpoke, lockGateway, openTargetHub } from './creation.ts'
 import type { ClientOrgStore, ClientOrgStores, ClientOrgUnitOfWork } from './ports.ts'
@@ -19,7 +21,7 @@ import { ClientOrgInUse, ClientOrgInvalid, ClientOrgMissing, ClientOrgRefused } 
 import type { PreparedSettling } from './settling.ts'
 import { prepareSettling } from './settling.ts'
 import type { ClientCluster, ClientOrg, ClientOrgStatus } from './types.ts'
-import { auditOf, namespacesOf, statusOfAll, statusOfCluster } from './types.ts'
+import { auditOf, holdsObjects, namespacesOf, statusOfAll, statusOfCluster } from './types.ts'
 
 /** Lists client organizations by name; with `hubOwner` those with a cluster of a hub of that account. */
 export const makeListClientOrgs =
@@ -48,19 +50,66 @@ interface StatusDeps extends ClientPlaces {
 const statusMs = 10_000
 const concurrentClusters = 8
 
-/** Returns the status on one cluster. Only one that is being deleted or has failed is asked for its namespaces. */
+/** The status of a client organization on one cluster, and what it still has there. */
+export interface ClientClusterStatus {
+  readonly cluster: string
+  readonly status: ClientOrgStatus
+  /** Objects of the client organization on a cluster that it is being removed from, or that was given up. */
+  readonly remains: readonly string[]
+  /** Why the last attempt failed, or what it found; empty if nothing is to be said. */
+  readonly message: string
+}
+
+export interface ClientOrgReport {
+  readonly status: ClientOrgStatus
+  readonly clusters: readonly ClientClusterStatus[]
+}
+
+const neverThere: ClientOrgReport = { status: 'NotFound', clusters: [] }
+
+/** Reads from a cluster what is there of a client organization. */
+const readRemains = async (
+  deps: StatusDeps,
+  call: SignedInCall<never>,
+  clientOrg: ClientOrg,
+  cluster: ClientCluster,
+): Outcome<Failure, { readonly namespaces: readonly string[]; readonly accounts: readonly string[] }> => {
+  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(statusMs)])
+  const opened = await openSpokeOf(deps, { ...call, signal }, cluster)
+  if (isLeft(opened)) return opened
+  const { spoke } = opened.right
+  const [present, accounts] = await Promise.all([presentNamespaces(spoke, clientOrg), listAccounts(spoke, clientOrg)])
+  if (isLeft(present)) return present
+  if (isLeft(accounts)) return accounts
+  const names = accounts.right.map(({ namespace, name }) => `${namespace}/${name}`)
+  return right({ namespaces: [...present.right.keys()], accounts: names })
+}
+
+/**
+ * Returns the status on one cluster. Only one that is being deleted, was given up or has failed is asked what is there.
+ */
 const readStatus = async (
   deps: StatusDeps,
   call: SignedInCall<never>,
   clientOrg: ClientOrg,
   cluster: ClientCluster,
-): Promise<ClientOrgStatus> => {
-  const { state } = cluster
-  if (state !== 'Deleting' && state !== 'Failed') return statusOfCluster(clientOrg.name, cluster, undefined)
-  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(statusMs)])
-  const opened = await openSpokeOf(deps, { ...call, signal }, cluster)
-  const present = isLeft(opened) ? opened : await presentNamespaces(opened.right.spoke, clientOrg)
-  return statusOfCluster(clientOrg.name, cluster, isLeft(present) ? undefined : new Set(present.right.keys()))
+): Promise<ClientClusterStatus> => {
+  const { state, name, message } = cluster
+  const isAsked = state === 'Deleting' || state === 'Failed' || state === 'Abandoned'
+  if (!isAsked)
+    return { cluster: name, status: statusOfCluster(clientOrg.name, cluster, undefined), remains: [], message }
+  const found = await readRemains(deps, call, clientOrg, cluster)
+  if (isLeft(found)) {
+    const status = statusOfCluster(clientOrg.name, cluster, undefined)
+    const unknown = `It is not known what remains on the cluster: ${found.left.message}`
+    return { cluster: name, status, remains: [], message: [message, unknown].filter((text) => text !== '').join(' ') }
+  }
+  const { namespaces, accounts } = found.right
+  const remains = [
+    ...namespaces.map((each) => `Namespace ${each}`),
+    ...accounts.map((each) => `ServiceAccount ${each}`),
+  ]
+  return { cluster: name, status: statusOfCluster(clientOrg.name, cluster, new Set(namespaces)), remains, message }
 }
 
 export const makeGetClusterStatus =
@@ -68,23 +117,27 @@ export const makeGetClusterStatus =
   async (
     call: SignedInCall,
     { name, cluster: clusterName }: { readonly name: string; readonly cluster: string },
-  ): Outcome<never, ClientOrgStatus> => {
+  ): Outcome<never, ClientOrgReport> => {
     const clientOrg = await deps.clientOrgs.find(name)
     const clusters = clientOrg === undefined ? [] : await deps.clientOrgs.clustersOf(clientOrg.id)
     const cluster = clusters.find((each) => each.name === clusterName)
-    return right(
-      clientOrg === undefined || cluster === undefined ? 'NotFound' : await readStatus(deps, call, clientOrg, cluster),
-    )
+    if (clientOrg === undefined || cluster === undefined) return right(neverThere)
+    const read = await readStatus(deps, call, clientOrg, cluster)
+    return right({ status: read.status, clusters: [read] })
   }
 
 export const makeGetClientStatus =
   (deps: StatusDeps) =>
-  async (call: SignedInCall, name: string): Outcome<never, ClientOrgStatus> => {
+  async (call: SignedInCall, name: string): Outcome<never, ClientOrgReport> => {
     const clientOrg = await deps.clientOrgs.find(name)
-    if (clientOrg === undefined) return right('NotFound')
+    if (clientOrg === undefined) return right(neverThere)
     const clusters = await deps.clientOrgs.clustersOf(clientOrg.id)
-    const statuses = await mapWithin(clusters, concurrentClusters, (each) => readStatus(deps, call, clientOrg, each))
-    return right(statusOfAll(clientOrg.state, statuses))
+    const read = await mapWithin(clusters, concurrentClusters, (each) => readStatus(deps, call, clientOrg, each))
+    const status = statusOfAll(
+      clientOrg.state,
+      read.map((each) => each.status),
+    )
+    return right({ status, clusters: read })
   }
 
 interface ChangeDeps {
@@ -114,7 +167,7 @@ const changeAndSettle = async <F extends Failure>(
   const task: PreparedSettling = await prepareSettling(deps, call, known)
   const changed = await deps.unitOfWork.run<F | SubmitFailure, void>(call, async (stores) => {
     const clientOrg = await stores.clientOrgs.lock(known.id)
-    if (clientOrg === undefined || clientOrg.state === 'Deleted') return left(gone())
+    if (clientOrg === undefined) return left(gone())
     const clusters = await stores.clientOrgs.clustersOf(clientOrg.id)
     const settling = await task.acceptIn(stores, clientOrg.settling)
     if (isLeft(settling)) return settling
@@ -158,7 +211,8 @@ const judgeAddition = async (
     return record === undefined && known.every((each) => each.uid !== uid || each.state === 'Deleted')
       ? right(undefined)
       : left(imported)
-  if (own.state === 'Deleting') return left(ClientOrgInvalid(`${name} is being removed from the client organization.`))
+  if (own.state === 'Deleting' || own.state === 'Abandoned')
+    return left(ClientOrgInvalid(`The removal of ${name} from the client organization has not finished.`))
   const isSame = own.uid === uid && own.hubOwnerId === hubOwnerId && own.hubUid === hubUid
   if (own.state === 'Deleted') return record === undefined ? right(own) : left(imported)
   // What was not finished is continued, and a cluster whose record the client has removed is recorded again.
@@ -186,6 +240,7 @@ export const makeAddCluster =
     if (isLeft(target)) return target
     return changeAndSettle<PlaceFailure>(deps, call, known, unknown, async (held) => {
       const { stores, clientOrg } = held
+      if (clientOrg.state === 'Deleted') return left(unknown())
       const again = await judgeAddition(stores.clusters, held, target.right)
       if (isLeft(again)) return again
       const gateway = await lockGateway(stores, orgName, asked, [target.right])
@@ -209,31 +264,70 @@ export const makeAddCluster =
     })
   }
 
+/** Names a cluster whose client organization is removed from it. */
+export interface RemoveClusterRef extends ClusterRef {
+  /** Gives up what a removal that failed has not removed. */
+  readonly isForced: boolean
+}
+
+/** Gives up what is on a cluster. Returns the record of the client organization, which is deleted. */
+const abandonCluster = async (
+  { stores, clientOrg, isIdle }: Held,
+  cluster: ClientCluster,
+): Outcome<Failure<'ClientOrgRefused'>, ClusterId | undefined> => {
+  if (cluster.state === 'Abandoned' || cluster.state === 'Deleted') return right(undefined)
+  if (cluster.state !== 'Deleting' || cluster.message === '' || !isIdle)
+    return left(
+      ClientOrgRefused('force: only what a removal could not remove is given up. Send the request without it first.'),
+    )
+  const record = await stores.clusters.find(clientOrg.orgId, cluster.name)
+  if (record?.uid === cluster.uid) await stores.clusters.remove(record.id)
+  await stores.clientOrgs.setClusterState(cluster.id, 'Abandoned', cluster.message)
+  const details = { cluster: cluster.name, problem: cluster.message }
+  await stores.audit.record(auditOf(clientOrg, 'client_org.cluster_abandoned', details))
+  return right(record?.uid === cluster.uid ? record.id : undefined)
+}
+
 /**
  * Accepts the removal of a client organization from a cluster. One that is removed already, or is being removed, is
- * accepted too: a task that failed is continued.
+ * accepted too: a task that failed is continued. What was given up is removed also after the organization was deleted.
  */
 export const makeRemoveCluster =
-  (deps: ChangeDeps & Pick<TargetDeps, 'clusters' | 'memberships'>) =>
+  (
+    deps: ChangeDeps &
+      Pick<TargetDeps, 'clusters' | 'memberships'> & { readonly transport: Pick<ClusterTransport, 'forget'> },
+  ) =>
   async (
     call: SignedInCall,
-    { orgName, hub, spoke }: ClusterRef,
+    { orgName, hub, spoke, isForced }: RemoveClusterRef,
   ): Outcome<Failure<'ClientOrgRefused'> | SubmitFailure, void> => {
     const known = await deps.clientOrgs.find(orgName)
-    if (known === undefined || known.state === 'Deleted') return left(unknown())
+    if (known === undefined) return left(unknown())
     const owner = await deps.memberships.findAccount(hub.ownerName)
-    return changeAndSettle(deps, call, known, unknown, async ({ stores, clientOrg, clusters }) => {
+    let recordId: ClusterId | undefined
+    const removed = await changeAndSettle(deps, call, known, unknown, async (held) => {
+      const { stores, clientOrg, clusters } = held
       const cluster = clusters.find(({ name }) => name === spoke)
       if (cluster === undefined || cluster.hubOwnerId !== owner?.id || cluster.hubUid !== hub.uid)
         return left(ClientOrgRefused(`The client organization has no cluster ${spoke} of this hub.`))
       const record = await stores.clusters.findByUid(cluster.hubOwnerId, hub.uid)
       if (record !== undefined && hub.name !== undefined && hub.name !== record.name)
         return left(ClientOrgRefused(`hubClusterName: the hub with that UID is recorded as ${record.name}.`))
-      if (cluster.state === 'Deleted' || cluster.state === 'Deleting') return right(undefined)
+      if (isForced) {
+        const abandoned = await abandonCluster(held, cluster)
+        if (isLeft(abandoned)) return abandoned
+        recordId = abandoned.right
+        return right(undefined)
+      }
+      // After the organization was deleted, a record of the cluster shows again whether anything is left there.
+      const isChecked = clientOrg.state === 'Deleted' && (await recordOfSpoke(stores, cluster)) !== undefined
+      if ((cluster.state === 'Deleted' && !isChecked) || cluster.state === 'Deleting') return right(undefined)
       await stores.clientOrgs.setClusterState(cluster.id, 'Deleting', '')
       await stores.audit.record(auditOf(clientOrg, 'client_org.cluster_removal_requested', { cluster: spoke }))
       return right(undefined)
     })
+    if (!isLeft(removed) && recordId !== undefined) await deps.transport.forget(recordId)
+    return removed
   }
 
 const namedObjects = 20
@@ -269,11 +363,12 @@ export const makeDeleteClientOrg =
       () => missing,
       async (held) => {
         const { stores, clientOrg, clusters } = held
+        if (clientOrg.state === 'Deleted') return left(missing)
         const obstacle = await obstacleTo(held)
         if (obstacle !== undefined) return left(obstacle)
         if (clientOrg.state === 'Deleting') return right(undefined)
         await stores.clientOrgs.setState(clientOrg.id, 'Deleting')
-        for (const cluster of clusters.filter(({ state }) => state !== 'Deleting' && state !== 'Deleted'))
+        for (const cluster of clusters.filter(({ state }) => holdsObjects(state)))
           await stores.clientOrgs.setClusterState(cluster.id, 'Deleting', '')
         await stores.audit.record(auditOf(clientOrg, 'client_org.deletion_requested'))
         return right(undefined)

@@ -17,8 +17,8 @@ import { clientOrgType } from '../organizations/types.ts'
 import type { SubmitFailure, Tasks } from '../tasks/ports.ts'
 import type { ClientOrgStores, ClientOrgStore, ClientOrgUnitOfWork } from './ports.ts'
 import { ClientOrgExists, ClientOrgInvalid, ClientOrgRefused } from './ports.ts'
-import type { ClientPlaces } from './client-objects.ts'
-import { openHubRecord } from './client-objects.ts'
+import type { ClientPlaces } from './places.ts'
+import { openHubRecord } from './places.ts'
 import { prepareSettling } from './settling.ts'
 import type { ClientGrant, ClientOrg, ClientOrgId, ClusterPlan, NewClientCluster } from './types.ts'
 import { auditOf, gatewayNamespaceOf, isClientName, namespacesOf } from './types.ts'
@@ -326,6 +326,23 @@ const foundIn = async (
   )
 }
 
+/** Fails if clusters still have what an earlier client organization of this name had: that row is what removes it. */
+const checkFormer = async (
+  { clientOrgs }: Pick<ClientOrgStores, 'clientOrgs'>,
+  name: string,
+): Outcome<Failure<'ClientOrgExists'>, void> => {
+  const former = await clientOrgs.find(name)
+  const clusters = former === undefined ? [] : await clientOrgs.clustersOf(former.id)
+  const kept = clusters.filter(({ state }) => state !== 'Deleted').map((cluster) => cluster.name)
+  return former?.state === 'Deleted' && kept.length > 0
+    ? left(
+        ClientOrgExists(
+          `Objects of an earlier client organization ${name} remain on ${kept.join(', ')}. Remove them by delete-cluster.`,
+        ),
+      )
+    : right(undefined)
+}
+
 /**
  * Creates a client organization: the organization, its admin and what its clusters are to have, with the task that
  * makes it there, in one transaction. The hub is asked before.
@@ -356,6 +373,8 @@ export const makeCreateClientOrg =
         targets.right.map(([target]) => target),
       )
       if (isLeft(gateway)) return gateway
+      const former = await checkFormer(stores, name)
+      if (isLeft(former)) return former
       const settling = await task.acceptIn(stores, '')
       if (isLeft(settling)) return settling
       const founded = await foundIn(stores, input, admin.right, now)

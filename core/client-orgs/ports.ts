@@ -1,8 +1,8 @@
-import type { ClusterStore } from '../clusters/ports.ts'
+import type { ClusterDependents, ClusterStore } from '../clusters/ports.ts'
 import type { UserStore } from '../identity/ports.ts'
 import type { IdentityChanges } from '../identity/ports.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { OrgId } from '../kernel/ids.ts'
+import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { token } from '../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -16,6 +16,7 @@ import type {
   ClientOrgId,
   ClientOrgState,
   ClusterState,
+  MemberAccountId,
   NewClientCluster,
   NewClientOrg,
 } from './types.ts'
@@ -54,7 +55,7 @@ export const ClientOrgInUse = defineFailure(
 )
 
 /** Client organizations and their clusters. */
-export interface ClientOrgStore {
+export interface ClientOrgStore extends ClusterDependents {
   /**
    * By name, without those that are deleted. With `hubOwner` only those that have a cluster of a hub of that account.
    */
@@ -74,7 +75,48 @@ export interface ClientOrgStore {
    * count.
    */
   gatewayUsers(id: ClientOrgId, limit: number): Promise<readonly string[]>
+  /**
+   * Returns at most `limit` clusters of an earlier account layout on which a client organization has something, above an
+   * id, in the order of their ids.
+   */
+  clustersToRenew(after: ClientClusterId, limit: number): Promise<readonly OwnedCluster[]>
+  /** Returns the users who have accounts on a cluster, or are about to get them. */
+  accountsOf(id: ClientClusterId): Promise<readonly UserId[]>
+  /**
+   * Returns the cluster by which an organization reaches the cluster with this UID, and the account of the user there;
+   * undefined if it has nothing there, or is being removed.
+   */
+  findAccess(
+    orgId: OrgId,
+    uid: string,
+    userId: UserId | undefined,
+  ): Promise<{ readonly clusterId: ClientClusterId; readonly accountId: MemberAccountId | undefined } | undefined>
+  /** Returns the cluster with its client organization. */
+  findCluster(id: ClientClusterId): Promise<OwnedCluster | undefined>
+  /** Records that a user gets an account, before it is made. Does nothing if it is recorded. */
+  addAccount(id: ClientClusterId, userId: UserId): Promise<void>
+  /**
+   * Returns at most `limit` accounts, above an id, that must not exist any more: of users who are neither active members
+   * nor active site admins, and of clusters from which the client organization was removed.
+   */
+  strayAccounts(after: MemberAccountId, limit: number): Promise<readonly MemberAccount[]>
+  /** Deletes the row, after the account was removed from the cluster. */
+  removeAccount(id: MemberAccountId): Promise<void>
 }
+
+/** A cluster with its client organization. */
+export interface OwnedCluster {
+  readonly cluster: ClientCluster
+  readonly clientOrg: ClientOrg
+}
+
+/** An account of a user on a cluster. */
+export interface MemberAccount {
+  readonly id: MemberAccountId
+  readonly clusterId: ClientClusterId
+  readonly userId: UserId
+}
+
 export const ClientOrgStoreToken = token<ClientOrgStore>('client-orgs.Store')
 
 /** The same in a transaction. */
@@ -89,6 +131,7 @@ export interface ClientOrgChanges extends ClientOrgStore {
   insertCluster(cluster: NewClientCluster): Promise<void>
   /** Writes the plan of a cluster that failed or was deleted, and makes it `Provisioning`. */
   replanCluster(id: ClientClusterId, cluster: NewClientCluster): Promise<void>
+  setAccountLayout(id: ClientClusterId, layout: number): Promise<void>
   setClusterState(id: ClientClusterId, state: ClusterState, message: string): Promise<void>
   /** Sets the state only if the cluster has this version. Returns false if it does not. */
   moveCluster(cluster: Pick<ClientCluster, 'id' | 'version'>, state: ClusterState, message: string): Promise<boolean>

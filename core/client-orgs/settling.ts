@@ -1,41 +1,20 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { whyStoppedBy, wordsOf } from '../cluster-tasks/types.ts'
-import type { Hub } from '../clusters/hubs/ports.ts'
-import { managedClusterKind } from '../clusters/hubs/ports.ts'
-import { claimedUid, isAccepted } from '../clusters/hub-types.ts'
-import type { ClusterConnections, ClusterStore, ClusterTransport, CredentialSealer } from '../clusters/ports.ts'
-import type { Cluster, NewCluster } from '../clusters/types.ts'
-import type { Clock, Pause } from '../kernel/clock.ts'
 import { mapWithin, notYet, over, pollWithin } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { ClusterId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Entropy } from '../kernel/secret.ts'
-import { randomBase62, secret } from '../kernel/secret.ts'
+import { randomBase62 } from '../kernel/secret.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { SubmitFailure, TaskEnd, TaskHandler, TaskRun, Tasks, TaskStep } from '../tasks/ports.ts'
-import type { Client, ClientPlaces } from './client-objects.ts'
-import {
-  ClientObjectBlocked,
-  openHubOf,
-  openSpokeOf,
-  presentNamespaces,
-  readToken,
-  recordOfSpoke,
-  removeHubRights,
-  removeNamespaces,
-  revokeRights,
-  writeHubRights,
-  writeNamespaces,
-  writeRights,
-  writeSupplies,
-  writeTokenSecret,
-} from './client-objects.ts'
-import { ClientOrgInvalid } from './ports.ts'
-import type { ClientOrgStore, ClientOrgStores, ClientOrgUnitOfWork } from './ports.ts'
+import type { SettlingDeps, Step, Work } from './cluster-steps.ts'
+import { deletion, noOthers, overtaken, provisioning, settlingOf } from './cluster-steps.ts'
+import { ClientObjectBlocked } from './places.ts'
+import type { ClientOrgStores } from './ports.ts'
 import type { ClientCluster, ClientOrg, ClusterState } from './types.ts'
-import { auditOf } from './types.ts'
+import { accountLayout, auditOf } from './types.ts'
 
 const kind = 'client-orgs.settle'
 
@@ -92,37 +71,6 @@ export const prepareSettling = async (
   }
 }
 
-export interface SettlingDeps extends ClientPlaces {
-  readonly clientOrgs: ClientOrgStore
-  readonly clock: Clock
-  readonly clusters: Pick<ClusterStore, 'find' | 'findByUid' | 'findSpoke'>
-  readonly connections: ClusterConnections
-  readonly pause: Pause
-  readonly seal: CredentialSealer
-  readonly transport: Pick<ClusterTransport, 'forget'>
-  readonly unitOfWork: ClientOrgUnitOfWork
-}
-
-/** The work on one cluster. */
-interface Work extends Client {
-  readonly run: TaskRun
-  readonly call: SignedInCall
-  readonly org: ClientOrg
-  readonly cluster: ClientCluster
-}
-
-/** One part of the work. It finds out itself what is done already, so that it may run again. */
-interface Step {
-  readonly title: string
-  /** Returns what was done, for people; undefined if it has not come to its end. */
-  work(): Outcome<Failure, string | undefined>
-  /** What a step that may wait says if the time is over. */
-  readonly waitsFor?: string
-}
-
-/** Another request has changed what is to be done: the work on the cluster begins again. */
-const overtaken = ClientObjectBlocked('Another request has changed what is to be done.')
-
 /**
  * Does a step, and repeats it while it has not come to its end or the cluster does not answer. Any other failure ends
  * it.
@@ -163,173 +111,6 @@ const move = async (
     if (!isLeft(done) && entry !== undefined) await stores.audit.record(entry)
     return done
   })
-
-const settlingOf = ({ input }: Pick<TaskRun, 'input'>): string => input['settling'] as string
-
-const checkOnHub = async (deps: SettlingDeps, { call, cluster }: Work): Outcome<Failure, string> => {
-  const hub = await openHubOf(deps, call, cluster)
-  if (isLeft(hub)) return hub
-  const managed = await hub.right.get(managedClusterKind, { name: cluster.name })
-  if (isLeft(managed)) return managed
-  if (managed.right === undefined || managed.right.isDeleting || !isAccepted(managed.right))
-    return left(ClientOrgInvalid(`${cluster.name} is not an accepted spoke of the hub any more.`))
-  return ['', cluster.uid].includes(claimedUid(managed.right))
-    ? right(`The hub ${hub.right.name} manages the cluster.`)
-    : left(ClientOrgInvalid(`The hub manages another cluster as ${cluster.name} by now.`))
-}
-
-const grantOnHub = async (deps: SettlingDeps, work: Work): Outcome<Failure, string> => {
-  const { call, cluster } = work
-  const hub = await openHubOf(deps, call, cluster)
-  if (isLeft(hub)) return hub
-  const written = await writeHubRights(hub.right, work, cluster.name, cluster.plan.grants)
-  if (isLeft(written)) return written
-  return right(
-    written.right === 'written'
-      ? 'The admin has an account on the hub, and roles on the cluster.'
-      : 'The hub has no controllers of accounts and roles. The roles in the namespaces are enough.',
-  )
-}
-
-/** Does one part on the spoke, which is opened for it. */
-const onSpoke =
-  (deps: SettlingDeps, { call, cluster }: Work) =>
-  async (done: string, part: (spoke: Hub, record: Cluster) => Outcome<Failure, unknown>): Outcome<Failure, string> => {
-    const opened = await openSpokeOf(deps, call, cluster)
-    if (isLeft(opened)) return opened
-    const written = await part(opened.right.spoke, opened.right.record)
-    return isLeft(written) ? written : right(done)
-  }
-
-/** Returns the record of the cluster for the client organization: it contains the token of the client's account. */
-const recordOf = (
-  { org, cluster, call }: Work,
-  of: Cluster,
-  sealed: { readonly ref: string; readonly box: Uint8Array },
-  server: string,
-  at: Date,
-): NewCluster => ({
-  ownerId: org.orgId,
-  name: cluster.name,
-  displayName: of.displayName,
-  uid: cluster.uid,
-  externalId: of.externalId,
-  provider: of.provider,
-  vendor: of.vendor,
-  endpoint: server,
-  location: of.location,
-  project: of.project,
-  kubernetesVersion: of.kubernetesVersion,
-  nodeCount: of.nodeCount,
-  managers: [],
-  // The client organization does not have the hub.
-  hubClusterUid: '',
-  managedClusterName: '',
-  infraNamespace: org.name,
-  status: { phase: 'Active', reason: undefined, message: '' },
-  impersonatesUsers: false,
-  createdAt: at,
-  checkedAt: undefined,
-  importedBy: call.principal.userId,
-  ref: sealed.ref,
-  sealedCredential: sealed.box,
-})
-
-const importCluster = async (deps: SettlingDeps, work: Work): Outcome<Failure, string | undefined> => {
-  const { call, cluster, org, run } = work
-  if (!cluster.plan.importsCluster)
-    return right('The cluster is not recorded for the client organization, as requested.')
-  if ((await deps.clusters.find(org.orgId, cluster.name)) !== undefined)
-    return right('The cluster is recorded already.')
-  const opened = await openSpokeOf(deps, call, cluster)
-  if (isLeft(opened)) return opened
-  const { record, spoke } = opened.right
-  const asked = await writeTokenSecret(spoke, work)
-  if (isLeft(asked)) return asked
-  const token = await readToken(spoke, work)
-  if (isLeft(token)) return token
-  if (token.right === undefined) return right(undefined)
-  const connection = await deps.connections.open(record.id)
-  if (isLeft(connection)) return connection
-  const { server, authorityPem, tlsServerName } = connection.right.credential
-  const identity = { kind: 'token', token: secret(token.right) } as const
-  const sealed = await deps.seal(org.orgId, { server, authorityPem, tlsServerName, identity })
-  return deps.unitOfWork.run<Failure, string>(call, async ({ clusters, clientOrgs }) => {
-    const current = await clientOrgs.lock(org.id)
-    if (current?.settling !== settlingOf(run) || current.state !== 'Live') return left(overtaken)
-    const inserted = await clusters.insert(recordOf(work, record, sealed, server, deps.clock.now()))
-    return isLeft(inserted) ? inserted : right(`The cluster is recorded as ${org.name}/${cluster.name}.`)
-  })
-}
-
-const provisioning = (deps: SettlingDeps, work: Work): readonly Step[] => {
-  const { plan } = work.cluster
-  const write = onSpoke(deps, work)
-  return [
-    { title: 'Find the cluster on its hub', work: () => checkOnHub(deps, work) },
-    { title: 'Give the admin roles on the hub', work: () => grantOnHub(deps, work) },
-    {
-      title: 'Create the namespaces',
-      work: () => write('The namespaces exist.', (spoke) => writeNamespaces(spoke, work, plan)),
-    },
-    {
-      title: 'Give the client roles in the namespaces',
-      work: () => write('The roles are given.', (spoke) => writeRights(spoke, work, plan)),
-    },
-    {
-      title: 'Write the gateway and telemetry objects',
-      work: () => write('The objects are written.', (spoke) => writeSupplies(spoke, work, plan)),
-    },
-    {
-      title: 'Record the cluster for the client',
-      work: () => importCluster(deps, work),
-      waitsFor: 'The cluster has not issued a token for the account of the client organization.',
-    },
-  ]
-}
-
-const revoke = async (deps: SettlingDeps, work: Work): Outcome<Failure, string> => {
-  const { call, cluster, org } = work
-  const others = (await deps.clientOrgs.clustersOf(org.id)).filter(
-    ({ id, hubOwnerId, hubUid, state }) =>
-      id !== cluster.id && hubOwnerId === cluster.hubOwnerId && hubUid === cluster.hubUid && isKept(state),
-  )
-  const hubRecord = await deps.clusters.findByUid(cluster.hubOwnerId, cluster.hubUid)
-  if (hubRecord !== undefined) {
-    const hub = await openHubOf(deps, call, cluster)
-    if (isLeft(hub)) return hub
-    const freed = await removeHubRights(hub.right, work, cluster.name, { leaves: others.length === 0 })
-    if (isLeft(freed)) return freed
-  }
-  if ((await recordOfSpoke(deps, cluster)) === undefined)
-    return right('The owner of the hub has removed its record of the cluster. What is on the cluster stays there.')
-  return onSpoke(deps, work)('The client has no roles on the cluster.', async (spoke) => {
-    const present = await presentNamespaces(spoke, work)
-    return isLeft(present) ? present : revokeRights(spoke, work, present.right)
-  })
-}
-
-const isKept = (state: ClusterState): boolean => state !== 'Deleting' && state !== 'Deleted'
-
-const clearNamespaces = async (deps: SettlingDeps, work: Work): Outcome<Failure, string | undefined> => {
-  if ((await recordOfSpoke(deps, work.cluster)) === undefined) return right('The cluster is out of reach.')
-  const opened = await openSpokeOf(deps, work.call, work.cluster)
-  if (isLeft(opened)) return opened
-  const present = await presentNamespaces(opened.right.spoke, work)
-  if (isLeft(present)) return present
-  if (present.right.size === 0) return right('The namespaces are deleted.')
-  const removed = await removeNamespaces(opened.right.spoke, present.right)
-  return isLeft(removed) ? removed : right(undefined)
-}
-
-const deletion = (deps: SettlingDeps, work: Work): readonly Step[] => [
-  { title: 'Revoke the roles', work: () => revoke(deps, work) },
-  {
-    title: 'Delete the namespaces',
-    work: () => clearNamespaces(deps, work),
-    waitsFor: 'The cluster has not finished the deletion of the namespaces.',
-  },
-]
 
 /** Deletes the record of the client organization with the tombstone of the cluster. */
 const bury = async (deps: SettlingDeps, work: Work): Outcome<Failure, void> => {
@@ -373,6 +154,7 @@ const stopOf = ({ signal }: Pick<TaskRun, 'signal'>): TaskEnd | undefined => {
 const settleCluster = async (deps: SettlingDeps, work: Work): Promise<string | undefined> => {
   const { cluster, org, run } = work
   const isDeletion = cluster.state === 'Deleting'
+  let said = ''
   for (const part of isDeletion ? deletion(deps, work) : provisioning(deps, work)) {
     if (run.signal.aborted) return undefined
     // A request may have changed the plan, or asked for the deletion.
@@ -388,12 +170,31 @@ const settleCluster = async (deps: SettlingDeps, work: Work): Promise<string | u
       return isLeft(moved) ? undefined : `${cluster.name}: ${words}`
     }
     step.done(done.right)
+    said = done.right
   }
   const moved = isDeletion
     ? await bury(deps, work)
-    : await move(deps, work, 'Active', '', auditOf(org, 'client_org.cluster_ready', { cluster: cluster.name }))
+    : await move(
+        deps,
+        work,
+        'Active',
+        // The last step names other credentials that it has found.
+        said === noOthers ? '' : said,
+        auditOf(org, 'client_org.cluster_ready', { cluster: cluster.name }),
+        async ({ clientOrgs }) => {
+          await clientOrgs.setAccountLayout(cluster.id, accountLayout)
+          return right(undefined)
+        },
+      )
   return isLeft(moved) && moved.left !== overtaken ? `${cluster.name}: ${wordsOf(moved.left)}` : undefined
 }
+
+/** The end of a deletion that gave clusters up: it has not removed what is there. */
+const remainsOn = ({ name }: Pick<ClientOrg, 'name'>, clusters: readonly string[]): TaskEnd => ({
+  state: 'failed',
+  message: `The organization ${name} is deleted, and its objects remain on clusters.`,
+  error: `Given up: ${clusters.join(', ')}. When one can be reached, delete-cluster removes what is there.`,
+})
 
 /** How a run stands after an attempt: what remains is done again, or the task ends. */
 type Standing = 'again' | TaskEnd
@@ -425,12 +226,13 @@ const finish = async (
         message: 'Not everything could be done. The same request continues.',
         error: [...failed.values()].map(({ why }) => why).join('\n'),
       })
+    const givenUp = clusters.filter(({ state }) => state === 'Abandoned').map(({ name }) => name)
     if (current.state !== 'Deleting')
-      return right({
-        state: 'succeeded',
-        message: `${org.name} has what was asked for.`,
-        result: { clientOrg: org.name },
-      })
+      return right(
+        givenUp.length > 0 && current.state === 'Deleted'
+          ? remainsOn(org, givenUp)
+          : { state: 'succeeded', message: `${org.name} has what was asked for.`, result: { clientOrg: org.name } },
+      )
     await organizations.lock(org.orgId)
     const kept = await organizations.blockingObjects(org.orgId, namedObjects)
     if (kept.length > 0)
@@ -442,7 +244,11 @@ const finish = async (
     await organizations.remove(org.orgId)
     await clientOrgs.setState(org.id, 'Deleted')
     await audit.record(auditOf(org, 'client_org.deleted'))
-    return right({ state: 'succeeded', message: `${org.name} is deleted.`, result: { clientOrg: org.name } })
+    return right(
+      givenUp.length > 0
+        ? remainsOn(org, givenUp)
+        : { state: 'succeeded', message: `${org.name} is deleted.`, result: { clientOrg: org.name } },
+    )
   })
   return isLeft(ended) ? ended.left : ended.right
 }

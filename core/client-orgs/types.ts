@@ -3,6 +3,8 @@ import type { FreeObject } from '../kernel/json.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
 
 export type ClientOrgId = Brand<number, 'ClientOrgId'>
+/** Of an account that a member has on a cluster. */
+export type MemberAccountId = Brand<number, 'MemberAccountId'>
 export type ClientClusterId = Brand<number, 'ClientClusterId'>
 
 /**
@@ -32,10 +34,20 @@ export type NewClientOrg = Omit<ClientOrg, 'id' | 'state'>
 
 /**
  * `Provisioning` and `Deleting` are work for the task. `Failed`: what was asked for is not whole; the same request to
- * add the cluster continues. `Deleted` is a tombstone.
+ * add the cluster continues. `Deleted` and `Abandoned` are tombstones: nothing is on the cluster, or what is there was
+ * given up after a removal that failed.
  */
-export const clusterStates = ['Provisioning', 'Active', 'Failed', 'Deleting', 'Deleted'] as const
-export type ClusterState = (typeof clusterStates)[number]
+export type ClusterState = 'Provisioning' | 'Active' | 'Failed' | 'Deleting' | 'Deleted' | 'Abandoned'
+
+/** Reports whether a client organization has, or is to have, something on a cluster in this state. */
+export const holdsObjects = (state: ClusterState): boolean =>
+  state === 'Provisioning' || state === 'Active' || state === 'Failed'
+
+/**
+ * How members reach a cluster. 1: by one account for all of them, with a token that the cluster stores. 2: by an account
+ * for each of them, in a namespace that they cannot write.
+ */
+export const accountLayout = 2
 
 /** A role of the client's admin on a cluster. */
 export interface ClientGrant {
@@ -78,12 +90,14 @@ export interface ClientCluster {
   readonly gatewayOfId: ClientOrgId | undefined
   readonly state: ClusterState
   readonly plan: ClusterPlan
-  /** Why the last attempt failed; empty if it did not. */
+  /** `accountLayout`, or an earlier one. */
+  readonly accountLayout: number
+  /** Why the last attempt failed, or what it found; empty if nothing is to be said. */
   readonly message: string
   /** Incremented by each request and each change of state. */
   readonly version: number
 }
-export type NewClientCluster = Omit<ClientCluster, 'id' | 'state' | 'message' | 'version'>
+export type NewClientCluster = Omit<ClientCluster, 'id' | 'state' | 'accountLayout' | 'message' | 'version'>
 
 /**
  * Returns the namespaces of a client organization on a cluster: its own, that of its gateway and that of its metrics.
@@ -113,10 +127,12 @@ export const statusOfCluster = (
   present: ReadonlySet<string> | undefined,
 ): ClientOrgStatus => {
   if (state === 'Deleted') return 'Deleted'
+  if (state === 'Abandoned') return 'Partially Deleted'
   if (state === 'Failed') return present?.has(name) === false ? 'NotFound' : 'Active'
   if (state !== 'Deleting') return 'Active'
-  if (present === undefined || present.has(name)) return 'Deleting'
-  return present.size > 0 ? 'Partially Deleted' : 'Deleted'
+  // Without namespaces there may be accounts, and the record: `Deleted` is the end of the task alone.
+  if (present === undefined || present.has(name) || present.size === 0) return 'Deleting'
+  return 'Partially Deleted'
 }
 
 /**
@@ -126,7 +142,7 @@ export const statusOfCluster = (
 export const statusOfAll = (state: ClientOrgState, clusters: readonly ClientOrgStatus[]): ClientOrgStatus => {
   const counted = new Set(clusters.filter((status) => status !== 'NotFound'))
   if (counted.size === 0) return ({ Live: 'Active', Deleting: 'Deleting', Deleted: 'Deleted' } as const)[state]
-  if (counted.has('Deleting')) return 'Deleting'
+  if (counted.has('Deleting') || (state === 'Deleting' && counted.has('Deleted'))) return 'Deleting'
   const [only, ...others] = counted
   return only === undefined || others.length > 0 ? 'Partially Deleted' : only
 }
@@ -138,6 +154,8 @@ export const statusOfAll = (state: ClientOrgState, clusters: readonly ClientOrgS
 export const isClientName = (text: string): boolean =>
   /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(text) &&
   text !== 'default' &&
+  // The namespace of the accounts of all client organizations.
+  text !== 'moorage-clients' &&
   !text.startsWith('kube-') &&
   ![gatewayNamespaceOf(''), monitoringNamespaceOf('')].some((ending) => text.endsWith(ending))
 
@@ -150,6 +168,9 @@ export const auditOf = defineAudit(
     'client_org.cluster_ready',
     'client_org.cluster_removal_requested',
     'client_org.cluster_removed',
+    'client_org.cluster_abandoned',
+    'client_org.accounts_renewed',
+    'client_org.account_removed',
     'client_org.deletion_requested',
     'client_org.deleted',
   ],

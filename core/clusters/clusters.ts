@@ -15,12 +15,13 @@ import type { Identified, Identify, IdentifyFailure, SealCredential } from './co
 import type { SubmittedTask, Tasks } from '../tasks/ports.ts'
 import type {
   ClusterAccount,
+  ClusterDependents,
   ClusterStore,
   ClusterTaskStores,
   ClusterTaskUnitOfWork,
   ClusterTransport,
 } from './ports.ts'
-import { AccessConfigRefused, ClusterMismatch, ClusterMissing } from './ports.ts'
+import { AccessConfigRefused, clusterInUse, ClusterMismatch, ClusterMissing } from './ports.ts'
 import type { SpokeRemovalFailure, SpokeRemovals } from './hubs/ports.ts'
 import type { RefreshStatus } from './status.ts'
 import { judge } from './status.ts'
@@ -369,15 +370,20 @@ export interface RemoveClusterInput {
 }
 
 export type RemoveClusterFailure =
-  Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | RecordTaskFailure | SpokeRemovalFailure
+  Failure<'ClusterMissing' | 'ClusterMismatch' | 'ClusterInUse'> | RecordTaskFailure | SpokeRemovalFailure
+
+/** Client organizations in a message. */
+const namedClients = 10
 
 /**
  * Deletes a cluster's record, credential, grants and open connections, and submits the task that reports it, in one
- * transaction. The cluster itself is not changed, and a hub that manages it still does.
+ * transaction. The cluster itself is not changed, and a hub that manages it still does. One that client organizations
+ * use stays: their rights on it could not be revoked without the record.
  */
 export const makeRemoveCluster =
   (deps: {
     readonly clusters: Pick<ClusterStore, 'get'>
+    readonly dependents: ClusterDependents
     readonly tasks: Pick<Tasks, 'prepare'>
     readonly spokeRemovals: SpokeRemovals
     readonly unitOfWork: ClusterTaskUnitOfWork
@@ -392,6 +398,9 @@ export const makeRemoveCluster =
     if (cluster === undefined) return left(missing)
     if (name !== undefined && name !== '' && name !== cluster.name)
       return left(ClusterMismatch('The name in the body is not the name in the path.'))
+    const clients = await deps.dependents.clientsOfCluster(cluster.ownerId, cluster.uid, namedClients)
+    const inUse = clusterInUse(cluster.name, clients)
+    if (inUse !== undefined) return left(inUse)
     if (leavesHub) {
       if (cluster.hubClusterName === '' || cluster.managedClusterName === '')
         return left(ClusterMismatch('components.spokeComponent: no hub of this account manages the cluster.'))

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import type { Cache, Caches } from '../kernel/cache.ts'
 import type { PauseInLongTurn } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import type { AccountId, ClusterId } from '../kernel/ids.ts'
+import type { AccountId, ClusterId, UserId } from '../kernel/ids.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import { hex } from '../kernel/secret.ts'
 import type {
@@ -13,6 +13,7 @@ import type {
   ClusterSurveyor,
   CredentialCodec,
   KubeconfigParser,
+  MemberTokens,
   ReachFailure,
 } from './ports.ts'
 import { AccessConfigRefused, ClusterMissing, ClusterNotConnected } from './ports.ts'
@@ -20,6 +21,7 @@ import type {
   ClusterConnection,
   ClusterCredential,
   ClusterFacts,
+  ClusterIdentity,
   ClusterLink,
   ClusterManager,
   ClusterSurvey,
@@ -48,6 +50,11 @@ export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace =>
   rowRef: ref,
 })
 
+const carrying = (connection: ClusterConnection, identity: ClusterIdentity): ClusterConnection => ({
+  ...connection,
+  credential: { ...connection.credential, identity },
+})
+
 type Opened = ReturnType<ClusterConnections['open']>
 
 const notConnected = 'The cluster is not connected: store an access config for it first.'
@@ -66,6 +73,7 @@ export const makeClusterConnections = (deps: {
   readonly secretBox: SecretBox
   readonly codec: CredentialCodec
   readonly caches: Caches
+  readonly memberTokens: MemberTokens | undefined
 }): ClusterConnections => {
   const opened: Cache<ClusterId, ClusterConnection> = deps.caches.make({ maxEntries: maxOpened })
 
@@ -114,11 +122,23 @@ export const makeClusterConnections = (deps: {
     return right(connection)
   }
 
+  /** Gives a connection whose credential has no secret a token for the user. */
+  const withToken = async (connection: ClusterConnection, userId: UserId | undefined): Opened => {
+    const { identity } = connection.credential
+    if (identity.kind !== 'issued') return right(connection)
+    const issuerLink = await deps.clusters.linkByUid(identity.issuerId, identity.issuerUid)
+    const issuer = issuerLink === undefined ? undefined : await openOwn(issuerLink)
+    if (issuer === undefined || issuer.credential.identity.kind === 'issued' || deps.memberTokens === undefined)
+      return left(ClusterNotConnected('The account that owns the cluster has removed its access config of it.'))
+    const issued = await deps.memberTokens.issue(connection.link, issuer, identity.issuerUid, userId)
+    return isLeft(issued) ? issued : right(carrying(connection, { ...identity, token: issued.right }))
+  }
+
   return {
-    async open(id, version) {
+    async open(id, version, userId) {
       const known = opened.get(id)
       const isKnown = version !== undefined && known?.link.version === version
-      if (isKnown && known.via === undefined) return right(known)
+      if (isKnown && known.via === undefined) return withToken(known, userId)
       const link = isKnown ? known.link : await deps.clusters.link(id)
       if (link === undefined) {
         opened.delete(id)
@@ -126,7 +146,7 @@ export const makeClusterConnections = (deps: {
       }
       if (link.managedBy !== undefined) return openThroughHub(link, link.managedBy)
       const connection = await openOwn(link)
-      return connection === undefined ? left(ClusterNotConnected(notConnected)) : right(connection)
+      return connection === undefined ? left(ClusterNotConnected(notConnected)) : withToken(connection, userId)
     },
   }
 }
@@ -189,9 +209,9 @@ export const steadyConnections = (
 ): ClusterConnections => {
   let last: { readonly opened: Awaited<Opened>; readonly atMs: number } | undefined
   return {
-    async open(id, version) {
+    async open(id, version, userId) {
       try {
-        const opened = await connections.open(id, version)
+        const opened = await connections.open(id, version, userId)
         last = isLeft(opened) ? undefined : { opened, atMs: nowMs() }
         return opened
       } catch (error) {

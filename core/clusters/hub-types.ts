@@ -1,7 +1,7 @@
 import type { AccountId, UserId } from '../kernel/ids.ts'
 import { at, listAt, textAt } from '../kernel/json.ts'
 import type { ImpersonatedUser } from './ports.ts'
-import type { HubKind, HubObject } from './hubs/ports.ts'
+import type { HubEdit, HubKind, HubObject } from './hubs/ports.ts'
 
 const uiApi = 'ui.k8s.appscode.com/v1alpha1'
 const profileApi = 'profile.k8s.appscode.com/v1alpha1'
@@ -129,6 +129,18 @@ export const managedByValue = 'moorage'
 /** Reports whether this service has made an object. */
 export const isMadeByUs = ({ body }: Pick<HubObject, 'body'>): boolean =>
   textAt(body, 'metadata', 'labels', managedByLabel) === managedByValue
+
+/**
+ * The label that tells one role binding of a hub from all others. When a binding is deleted, the agent on a spoke deletes
+ * every role and binding there that has all labels of the deleted one: without labels, everything.
+ */
+export const bindingLabel = 'app.kubernetes.io/instance'
+
+/** Returns what a role binding of a hub needs before it is deleted; undefined if it has the label. */
+export const uniqueLabelFor = ({ uid, body }: Pick<HubObject, 'uid' | 'body'>): HubEdit | undefined =>
+  textAt(body, 'metadata', 'labels', bindingLabel) === ''
+    ? { merge: { metadata: { labels: { [bindingLabel]: uid } } } }
+    : undefined
 
 /** The cluster role on a spoke with the rights that the work agent needs for feature sets. */
 export const workRoleName = 'moorage:feature-releases'

@@ -83,6 +83,12 @@ export const ClusterChanged = defineFailure(
   'Conflict',
   'Another request changed the cluster since it was read.',
 )
+/** Client organizations have namespaces and rights on the cluster, or on spokes of it. */
+export const ClusterInUse = defineFailure(
+  'ClusterInUse',
+  'Conflict',
+  'Client organizations use the cluster. Remove it from them first.',
+)
 /** The path is ambiguous, or does not exist in any Kubernetes API. */
 export const ProxyPathRefused = defineFailure(
   'ProxyPathRefused',
@@ -182,6 +188,26 @@ export interface SealedRecord extends SealedCredential {
   readonly ownerName: string
   readonly name: string
 }
+
+/** Reports what depends on the record of a cluster; provided by the part of client organizations. */
+export interface ClusterDependents {
+  /**
+   * Returns the names of at most `limit` client organizations that have something on the cluster with this UID, or on a
+   * spoke of the hub with this UID.
+   */
+  clientsOfCluster(ownerId: AccountId, uid: string, limit: number): Promise<readonly string[]>
+  /** The same for the spoke that the hub with this UID manages under that name. */
+  clientsOfSpoke(ownerId: AccountId, hubUid: string, name: string, limit: number): Promise<readonly string[]>
+}
+export const ClusterDependentsPort = token<ClusterDependents>('clusters.Dependents')
+
+/** Returns why a cluster must stay; undefined if no client organization uses it. */
+export const clusterInUse = (what: string, clients: readonly string[]): Failure<'ClusterInUse'> | undefined =>
+  clients.length === 0
+    ? undefined
+    : ClusterInUse(`${what} is used by the client organizations ${clients.join(', ')}. Remove it from them first.`, {
+        errors: clients,
+      })
 
 /** Takes part in imports: what it changes is committed with the record of the cluster, or not at all. */
 export interface ClusterImportWatcher {
@@ -343,6 +369,25 @@ export interface ClusterTransport {
 }
 export const ClusterTransportToken = token<ClusterTransport>('clusters.ClusterTransport')
 
+/**
+ * Issues the tokens with which the members of a client organization reach a cluster of another account; provided by that
+ * part.
+ */
+export interface MemberTokens {
+  /**
+   * Returns a token of the account that the user has on the cluster of a record; without a user, of the account of the
+   * organization itself, which may only identify the cluster. An account that does not exist yet is made, by the
+   * connection of the account that owns the cluster. Tokens are kept in memory until they come near their end.
+   */
+  issue(
+    link: ClusterLink,
+    issuer: ClusterConnection,
+    issuerUid: string,
+    userId: UserId | undefined,
+  ): Outcome<Failure<'ClusterNotConnected'>, Secret>
+}
+export const MemberTokensPort = token<MemberTokens>('clusters.MemberTokens')
+
 /** Opens and caches the credentials of records. */
 export interface ClusterConnections {
   /**
@@ -351,10 +396,14 @@ export interface ClusterConnections {
    * a credential of its own. Makes no query if `version` is the record's own, as authorization just read it, and was
    * opened before; otherwise one, and a second one if this version was not opened yet. Reads the record of the hub, if
    * there is one, by one more query each time, so that a change of its credential takes effect at once.
+   *
+   * A record of a client organization has no secret: the connection has a token of the account that `userId` has on the
+   * cluster, or that of the organization, which may only identify the cluster.
    */
   open(
     id: ClusterId,
     version?: number,
+    userId?: UserId,
   ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }
 /** One for the whole service, so that a credential is opened once, whichever part asks for it. */

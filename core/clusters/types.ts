@@ -40,6 +40,11 @@ export type PhaseReason = (typeof phaseReasons)[number]
 export type ClusterIdentity =
   | { readonly kind: 'token'; readonly token: Secret }
   | { readonly kind: 'certificate'; readonly certificatePem: string; readonly keyPem: Secret }
+  /**
+   * A token for each user, which is issued by means of the record with that UID, of that account. The token is that of
+   * the caller of an opened connection; it is never stored.
+   */
+  | { readonly kind: 'issued'; readonly issuerId: AccountId; readonly issuerUid: string; readonly token?: Secret }
 
 /** Everything needed to connect to a cluster, as read from a kubeconfig. */
 export interface ClusterCredential {

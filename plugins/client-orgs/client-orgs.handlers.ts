@@ -108,11 +108,11 @@ export const clientOrgReads = defineGroup({
       handle(getClientOrg, makeGetClientOrg(ports), { input: ({ params }) => params.id, reply }),
       handle(getClientStatus, makeGetClientStatus(ports), {
         input: ({ params }) => params.orgname,
-        reply: (status) => ({ status }),
+        reply: (report) => report,
       }),
       handle(getClusterStatus, makeGetClusterStatus(ports), {
         input: ({ params }) => ({ name: params.orgname, cluster: params.cluster }),
-        reply: (status) => ({ status }),
+        reply: (report) => report,
       }),
     ]
   },
@@ -129,6 +129,7 @@ export const clientOrgChanges = defineGroup({
     hubs: HubsToken,
     memberships: MembershipStoreToken,
     tasks: TasksToken,
+    transport: ClusterTransportToken,
     unitOfWork: ClientOrgUnitOfWorkToken,
     userFounder: UserFounderToken,
   },
@@ -168,7 +169,12 @@ export const clientOrgChanges = defineGroup({
       }),
     }),
     handle(removeCluster, makeRemoveCluster(ports), {
-      input: ({ params, body }) => ({ orgName: params.orgname, hub: hubOf(body), spoke: body.spokeClusterName }),
+      input: ({ params, body }) => ({
+        orgName: params.orgname,
+        hub: hubOf(body),
+        spoke: body.spokeClusterName,
+        isForced: body.force === true,
+      }),
     }),
     handle(deleteClientOrg, makeDeleteClientOrg(ports), { input: ({ params }) => params.id }),
   ],
@@ -182,6 +188,7 @@ export const clientOrgTasks = defineGroup({
     clock: ClockToken,
     clusters: ClusterStoreToken,
     connections: ClusterConnectionsToken,
+    entropy: EntropyToken,
     hubs: HubsToken,
     pause: PauseToken,
     seal: CredentialSealerToken,

@@ -79,7 +79,10 @@ export const getClientStatus = route({
     'Clusters from which it is being deleted are asked which of its namespaces exist. One that does not answer ' +
     'counts as not finished. A deleted client organization has a status until its name is used again.',
   params: ClientOrgNamePath,
-  ok: json(200, ClientOrgStatus, { status: 'Active' }),
+  ok: json(200, ClientOrgStatus, {
+    status: 'Active',
+    clusters: [{ cluster: 'shop-fra', status: 'Active', remains: [], message: '' }],
+  }),
 })
 
 export const getClusterStatus = route({
@@ -89,7 +92,17 @@ export const getClusterStatus = route({
   summary: 'Get the status of a client organization on one cluster',
   description: '`NotFound` if the client organization never had the cluster, or if nothing could be made there.',
   params: ClientClusterPath,
-  ok: json(200, ClientOrgStatus, { status: 'Deleting' }),
+  ok: json(200, ClientOrgStatus, {
+    status: 'Deleting',
+    clusters: [
+      {
+        cluster: 'shop-fra',
+        status: 'Deleting',
+        remains: ['Namespace globex', 'ServiceAccount moorage-clients/globex'],
+        message: 'The cluster did not answer in time.',
+      },
+    ],
+  }),
 })
 
 export const createClientOrg = route({

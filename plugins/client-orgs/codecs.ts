@@ -43,6 +43,24 @@ export const ClientOrgQuery = request(
   'ClientOrgQuery',
 )
 
+const ClientClusterStatus = answer(
+  {
+    cluster: described(t.string, 'The name of the cluster on its hub.'),
+    status: described(oneOf(...clientOrgStatuses), 'The status on this cluster.'),
+    remains: described(
+      t.readonlyArray(t.string),
+      'What the cluster still has, if the client organization is being removed from it, was given up, or failed: kind ' +
+        'and name of each namespace and account.',
+    ),
+    message: described(
+      t.string,
+      'Why the last attempt failed, why it is not known what remains, or which credentials in the namespaces are not ' +
+        'made by this service; empty if nothing is to be said.',
+    ),
+  },
+  'ClientClusterStatus',
+)
+
 export const ClientOrgStatus = answer(
   {
     status: described(
@@ -50,6 +68,10 @@ export const ClientOrgStatus = answer(
       '`Active`; `Deleting` while a main namespace exists; `Partially Deleted` while others exist, or if it is deleted ' +
         'from some clusters; `Deleted`; `NotFound` if there is no such client organization, or nothing of it on the ' +
         'cluster.',
+    ),
+    clusters: described(
+      t.readonlyArray(ClientClusterStatus),
+      'Each cluster that it has or had; empty if there is none.',
     ),
   },
   'ClientOrgStatus',
@@ -235,4 +257,14 @@ export const AddClusterParams = request(
   { ...clusterProps, ...planProps, gatewayPresetRef: gatewayRef('A preset of gateways that exists') },
   'AddClusterParams',
 )
-export const RemoveClusterParams = request(clusterProps, 'RemoveClusterParams')
+export const RemoveClusterParams = request(
+  {
+    ...clusterProps,
+    force: described(
+      optional(t.boolean),
+      'Whether to give up what a removal that failed has not removed; false by default. It then stays on the cluster, ' +
+        'and the status names it. The same request without `force` removes it when the cluster can be reached again.',
+    ),
+  },
+  'RemoveClusterParams',
+)

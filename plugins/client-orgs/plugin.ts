@@ -1,3 +1,4 @@
+import { keepAccounts } from './upkeep.job.ts'
 import { definePlugin } from '../kit/plugin.ts'
 import { clientOrgChanges, clientOrgReads, clientOrgTasks } from './client-orgs.handlers.ts'
 
@@ -6,5 +7,5 @@ export const clientOrgsPlugin = definePlugin({
   summary: 'Client organizations: customers with namespaces on shared clusters',
   listener: 'api',
   gate: 'always',
-  groups: [clientOrgReads, clientOrgChanges, clientOrgTasks],
+  groups: [clientOrgReads, clientOrgChanges, clientOrgTasks, keepAccounts],
 })

@@ -24,6 +24,7 @@ import { makeCheckCluster, makeImportCluster, makeValidateImport } from '../../c
 import {
   ClusterApiToken,
   ClusterConnectionsToken,
+  ClusterDependentsPort,
   ClusterStoreToken,
   ClusterTaskUnitOfWorkToken,
   ClusterTransportToken,
@@ -156,6 +157,7 @@ export const clusterGroup = defineGroup({
     authorizer: AuthorizerToken,
     clock: ClockToken,
     clusters: ClusterStoreToken,
+    dependents: ClusterDependentsPort,
     clusterTokens: ClusterTokensToken,
     connections: ClusterConnectionsToken,
     codec: CredentialCodecToken,

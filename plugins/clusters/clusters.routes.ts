@@ -7,6 +7,7 @@ import {
   AddressRefused,
   ClusterAlreadyImported,
   ClusterChanged,
+  ClusterInUse,
   ClusterMismatch,
   ClusterMissing,
   ClusterNameTaken,
@@ -58,7 +59,7 @@ const ownerRoute = routesOf({ tag: v2, scopeCategory: 'cluster', params: OwnerPa
 const v1Route = routesOf({ tag: v1, scopeCategory: 'cluster', params: ClusterPath })
 const v2Route = routesOf({ tag: v2, scopeCategory: 'cluster', params: ClusterPath })
 const taskFailures = [ResponseIdTaken, TaskLocked, TooManyTasks] as const
-const removeFailures = [ClusterMismatch, AccessDenied, ...hubReadFailures, ...taskFailures] as const
+const removeFailures = [ClusterInUse, ClusterMismatch, AccessDenied, ...hubReadFailures, ...taskFailures] as const
 const reported =
   'A task reports it: its progress is published on the bus under the `response-id` of the query, and at `/tasks/{id}`.'
 const identifyFailures = [
@@ -287,7 +288,8 @@ export const removeCluster = v2Route({
   path: '/clustersv2/{owner}/{cluster}/remove',
   summary: 'Forget a cluster',
   description:
-    'Deletes the record with its credential and closes open connections. The cluster itself does not change. ' +
+    'Deletes the record with its credential and closes open connections. The cluster itself does not change. One that ' +
+    'client organizations use, or a hub of theirs, is 409 with their names. ' +
     reported +
     ' With `components.spokeComponent` ' +
     'a spoke leaves its hub first, as by `remove-managed-cluster` of the hub; the record is then deleted ' +

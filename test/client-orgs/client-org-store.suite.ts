@@ -1,7 +1,14 @@
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 import type { ClientOrgChanges } from '../../core/client-orgs/ports.ts'
-import type { ClientOrgId, NewClientCluster, NewClientOrg } from '../../core/client-orgs/types.ts'
+import type {
+  ClientClusterId,
+  ClientOrgId,
+  MemberAccountId,
+  NewClientCluster,
+  NewClientOrg,
+} from '../../core/client-orgs/types.ts'
+import { accountLayout } from '../../core/client-orgs/types.ts'
 import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
 
 /** A store of its own for each case, without rows. */
@@ -104,5 +111,59 @@ export const clientOrgStoreSuite = contractSuite<ClientOrgStoreBench>(about, (te
     for (const cluster of await store.clustersOf(user.id)) await store.setClusterState(cluster.id, 'Deleted', '')
     t.deepEqual(await store.gatewayUsers(id, 10), [])
     t.deepEqual(await store.gatewayUsers(user.id, 10), [])
+  })
+
+  test('what depends on a cluster is named by its UID, by that of its hub, and by its name there', async (t, {
+    store,
+  }) => {
+    const owner = newClientCluster.hubOwnerId
+    const { cluster } = await withCluster(store, 'acme')
+    await withCluster(store, 'globex')
+    t.deepEqual(await store.clientsOfCluster(owner, 'uid-1', 10), ['acme', 'globex'])
+    t.deepEqual(await store.clientsOfCluster(owner, 'hub-1', 10), ['acme', 'globex'])
+    t.deepEqual(await store.clientsOfCluster(owner, 'uid-1', 1), ['acme'])
+    t.deepEqual(await store.clientsOfCluster(owner, 'uid-2', 10), [])
+    t.deepEqual(await store.clientsOfCluster(8 as AccountId, 'uid-1', 10), [], 'the record of another account')
+    t.deepEqual(await store.clientsOfSpoke(owner, 'hub-1', 'shop', 10), ['acme', 'globex'])
+    t.deepEqual(await store.clientsOfSpoke(owner, 'hub-1', 'other', 10), [])
+    await store.setClusterState(cluster.id, 'Abandoned', 'why')
+    t.deepEqual(await store.clientsOfCluster(owner, 'uid-1', 10), ['globex'])
+  })
+
+  test('an account is recorded once, found while the cluster is used, and removed', async (t, { store }) => {
+    const { id, cluster } = await withCluster(store, 'acme')
+    const [orgId, user] = ['acme'.length as OrgId, 9 as UserId]
+    t.deepEqual(await store.findAccess(orgId, 'uid-1', user), { clusterId: cluster.id, accountId: undefined })
+    await store.addAccount(cluster.id, user)
+    await store.addAccount(cluster.id, user)
+    const access = await store.findAccess(orgId, 'uid-1', user)
+    t.is(access?.clusterId, cluster.id)
+    t.not(access?.accountId, undefined)
+    t.deepEqual(await store.findAccess(orgId, 'uid-1', undefined), { clusterId: cluster.id, accountId: undefined })
+    t.is(await store.findAccess(orgId, 'uid-2', user), undefined)
+    t.is(await store.findAccess(99 as OrgId, 'uid-1', user), undefined)
+    t.deepEqual(await store.accountsOf(cluster.id), [user])
+    t.like(await store.findCluster(cluster.id), { clientOrg: { id, name: 'acme' }, cluster: { id: cluster.id } })
+    // The store has no such user: the account must not exist any more.
+    const [stray, ...others] = await store.strayAccounts(0 as MemberAccountId, 10)
+    t.deepEqual(stray, { id: access!.accountId!, clusterId: cluster.id, userId: user })
+    t.deepEqual(others, [])
+    t.deepEqual(await store.strayAccounts(stray!.id, 10), [])
+    await store.removeAccount(stray!.id)
+    t.deepEqual(await store.accountsOf(cluster.id), [])
+    await store.setClusterState(cluster.id, 'Deleting', '')
+    t.is(await store.findAccess(orgId, 'uid-1', user), undefined)
+  })
+
+  test('a cluster of an earlier account layout is listed until it has the present one', async (t, { store }) => {
+    const { cluster } = await withCluster(store, 'acme')
+    await store.setClusterState(cluster.id, 'Active', '')
+    const listed = () => store.clustersToRenew(0 as ClientClusterId, 10)
+    t.deepEqual(await listed(), [], 'a new cluster has the present one')
+    await store.setAccountLayout(cluster.id, 1)
+    t.like(await listed(), [{ clientOrg: { name: 'acme' }, cluster: { id: cluster.id, accountLayout: 1 } }])
+    t.deepEqual(await store.clustersToRenew(cluster.id, 10), [])
+    await store.setAccountLayout(cluster.id, accountLayout)
+    t.deepEqual(await listed(), [])
   })
 })

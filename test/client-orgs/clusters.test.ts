@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import { randomUUID } from 'node:crypto'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterConnectionsToken, ClusterStoreToken, CredentialSealerToken } from '../../core/clusters/ports.ts'
 import type { OrgId } from '../../core/kernel/ids.ts'
 import { expectStatus } from '../clusters/cluster-world.ts'
 import { kubernetes } from '../support/components/available.ts'
@@ -8,8 +8,9 @@ import { needing } from '../support/components/needing.ts'
 import { accounts, configMaps, managedClusterSets, namespaces } from '../support/hub/api/kinds.ts'
 import { clusterSetLabel } from '../support/hub/api/ocm-names.ts'
 import { managedClusters } from '../support/hub/api/kinds.ts'
+import { unwrap } from '../support/outcome.ts'
 import { until } from '../support/until.ts'
-import { eventsOf } from '../tasks/task-client.ts'
+import { eventsOf, type SeenTask } from '../tasks/task-client.ts'
 import { startClientWorld, type ClientWorld } from './client-world.ts'
 
 /** Clusters of client organizations: what is added, removed, refused, referred to and continued. */
@@ -20,11 +21,14 @@ let world: ClientWorld
 let second: string
 /** A spoke on the API server of the first, whose record the vendor removes. */
 let third: string
+/** A spoke there too, which leaves its hub. */
+let fourth: string
 
 test.before(async () => {
   world = await startClientWorld()
   second = await world.moreSpoke((await kubernetes())!)
   third = await world.moreSpoke(world.spokeServer)
+  fourth = await world.moreSpoke(world.spokeServer)
 })
 test.after.always(() => world?.stop())
 
@@ -237,18 +241,100 @@ test('one that owns something else is not deleted, and is neither deleted nor re
   t.is(await store.find(id as OrgId, world.spoke), undefined)
 })
 
-test('what is on a cluster whose record the vendor has removed stays there, and the deletion ends', async (t) => {
+/** Removes the vendor's record of a cluster, as a release could that did not ask who uses it. Returns what restores it. */
+const loseRecord = async (cluster: string) => {
+  const { container } = world.service.running
+  const [store, vendorId] = [container.resolve(ClusterStoreToken), (await world.orgId(world.org)) as OrgId]
+  const record = (await store.find(vendorId, cluster))!
+  const opened = unwrap(await container.resolve(ClusterConnectionsToken).open(record.id))
+  await store.remove(record.id)
+  return async () => {
+    const { ref, box } = await container.resolve(CredentialSealerToken)(vendorId, opened.credential)
+    unwrap(await store.insert({ ...record, ref, sealedCredential: box }))
+  }
+}
+const reportOf = async (name: string) =>
+  (await expectStatus(world.send('GET', `client/${name}/status`), 200)).json as {
+    readonly status: string
+    readonly clusters: readonly {
+      readonly status: string
+      readonly remains: readonly string[]
+      readonly message: string
+    }[]
+  }
+
+test('a removal from a cluster out of reach fails, and ends only by force, with what remains named', async (t) => {
   const name = world.name('weyland')
   const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: third }] }) })
-  const store = world.service.running.container.resolve(ClusterStoreToken)
-  const vendorId = await world.orgId(world.org)
-  const record = (await store.find(vendorId as OrgId, third))!
-  await store.remove(record.id)
+  const restore = await loseRecord(third)
   await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
-  const task = await succeeded(name)
-  t.is(await world.status(name), 'Deleted')
-  t.is(await store.find(id as OrgId, third), undefined)
+  const failed = await world.settled(name)
+  t.is(failed.state, 'failed')
+  t.regex(failed.error ?? '', /has no record of .* remains: namespaces, rights and accounts/)
+  t.is(await world.status(name), 'Deleting')
+  t.is((await world.send('GET', `client/${id}`)).status, 200, 'it is listed as long as it exists')
   t.is((await world.namespacesOf(name)).length, 3)
-  const events = await eventsOf(world.service, world.service.adminToken, task.id)
-  t.true(events.some(({ msg }) => msg.includes('stays there')))
+
+  await expectStatus(remove(name, third, { force: true }), 200)
+  const given = await world.settled(name)
+  t.is(given.state, 'failed')
+  t.regex(given.error ?? '', new RegExp(`Given up: ${third}`))
+  t.is(await world.status(name), 'Partially Deleted')
+  t.regex((await reportOf(name)).clusters[0]!.message, /not known what remains/)
+  t.is((await world.send('GET', `client/${id}`)).status, 404)
+  t.deepEqual(gone(await world.send('POST', 'client/create', world.creating(name))), [409, 'ClientOrgExists'])
+
+  await restore()
+  const { remains } = (await reportOf(name)).clusters[0]!
+  t.deepEqual([...remains].sort(), [
+    ...[name, `${name}-gw`, `${name}-monitoring`].map((each) => `Namespace ${each}`),
+    `ServiceAccount moorage-clients/${name}`,
+  ])
+  await expectStatus(remove(name, third), 200)
+  await succeeded(name)
+  t.deepEqual(await world.namespacesOf(name), [])
+  t.is(await world.status(name), 'Deleted')
+})
+
+test('force gives up nothing that a removal has not failed to remove', async (t) => {
+  const name = world.name('virtucon')
+  const id = await created(name)
+  t.deepEqual(gone(await remove(name, world.spoke, { force: true })), [422, 'ClientOrgRefused'])
+  t.is(await world.status(name), 'Active')
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await succeeded(name)
+})
+
+test('a cluster that clients use stays with its hub, and a deletion uses the record that is there', async (t) => {
+  const name = world.name('oscorp')
+  const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: fourth }] }) })
+  const [hub, { token }] = [`/api/v1/clusters/${world.org}/hub`, world.vendor]
+  const vendor = (method: string, path: string, body?: object) =>
+    world.service.send(method, path, { token, ...(body === undefined ? {} : { body }) })
+  const kept = [
+    await vendor('POST', `${hub}/remove-managed-cluster`, { clusterName: fourth }),
+    await vendor('POST', `/api/v1/clustersv2/${world.org}/${fourth}/remove`, { name: fourth }),
+    await vendor('POST', `/api/v1/clustersv2/${world.org}/${fourth}/remove`, { components: { spokeComponent: true } }),
+    await vendor('DELETE', `/api/v1/clusters/${world.org}/${fourth}`),
+    await vendor('DELETE', hub),
+  ]
+  for (const answer of kept) {
+    t.deepEqual(gone(answer), [409, 'ClusterInUse'])
+    t.regex(answer.text, new RegExp(name))
+  }
+  await expectStatus(vendor('POST', `${hub}/remove-managed-cluster`, { clusterName: fourth, force: true }), 200)
+  const tasks = async () =>
+    (await expectStatus(vendor('GET', `/api/v1/tasks?account=${world.org}&kind=spokes.remove`), 200))
+      .json as readonly SeenTask[]
+  const ended = await until('the end of the removal', async () =>
+    (await tasks()).find(({ state }) => state !== 'queued' && state !== 'running'),
+  )
+  t.is(ended.state, 'succeeded', JSON.stringify(ended))
+  t.is(await world.hub.client.get(managedClusters, fourth), undefined)
+  t.is(await world.status(name), 'Active')
+  t.is((await world.namespacesOf(name)).length, 3)
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await succeeded(name)
+  t.deepEqual(await world.namespacesOf(name), [])
+  t.is(await world.status(name), 'Deleted')
 })

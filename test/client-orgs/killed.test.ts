@@ -2,14 +2,7 @@
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
-import {
-  accounts,
-  clusterRoleBindings,
-  configMaps,
-  managedClusters,
-  namespaces,
-  roleBindings,
-} from '../support/hub/api/kinds.ts'
+import { accounts, serviceAccounts, configMaps, managedClusters, namespaces } from '../support/hub/api/kinds.ts'
 import { issueTokens } from '../support/hub/control-plane/fill-token-secrets.ts'
 import { startTestHub } from '../support/hub/test-hub.ts'
 import { until } from '../support/until.ts'
@@ -83,7 +76,6 @@ test('a creation and a deletion whose processes are killed after each change are
     const all = [name, `${name}-gw`, `${name}-monitoring`]
     for (const namespace of all) {
       t.truthy(await hub.spoke.get(namespaces, namespace))
-      t.is((await hub.spoke.list(roleBindings, { namespace })).items.length, 1)
     }
     t.truthy(await hub.spoke.get(configMaps, 'client-telemetry', `${name}-monitoring`))
     const { json: organization } = await expectStatus(service.send('GET', `/api/v1/orgs/${name}`, { token }), 200)
@@ -99,7 +91,7 @@ test('a creation and a deletion whose processes are killed after each change are
     t.like((await send('GET', `${name}/status`)).json, { status: 'Deleted' })
     t.is((await service.send('GET', `/api/v1/orgs/${name}`, { token })).status, 404)
     t.is(await records(), 0)
-    t.is(await hub.spoke.get(clusterRoleBindings, `moorage:client-survey:${name}`), undefined)
+    t.is(await hub.spoke.get(serviceAccounts, name, 'moorage-clients'), undefined)
     t.false(
       (await hub.client.list(accounts)).items.some(
         ({ metadata }) => metadata.labels?.['authentication.k8s.appscode.com/hub-owner'] === String(id),
@@ -125,14 +117,13 @@ test('a creation and a deletion whose processes are killed after each change are
   await live(
     hub.name('two'),
     [
-      [toSpoke, 'PATCH', /\/rolebindings\//],
+      [toSpoke, 'PATCH', /\/clusterroles\//],
       [toSpoke, 'PATCH', /\/clusterrolebindings\//],
       [toSpoke, 'PATCH', /\/configmaps\//],
-      [toSpoke, 'POST', /\/secrets$/],
+      [toSpoke, 'POST', /\/serviceaccounts\/[^/]+\/token$/],
     ],
     [
-      [toSpoke, 'DELETE', /\/clusterrolebindings\//],
-      [toSpoke, 'DELETE', /\/rolebindings\//],
+      [toSpoke, 'DELETE', /\/serviceaccounts\//],
       [toSpoke, 'DELETE', /\/api\/v1\/namespaces\/[^/]+$/],
     ],
   )

@@ -4,7 +4,7 @@ import { clientKubeconfig, expectStatus, peoplesPassword } from '../clusters/clu
 import { kubectl } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { runCommand } from '../support/components/run-command.ts'
-import { accounts, configMaps, namespaces, roleBindings } from '../support/hub/api/kinds.ts'
+import { accounts, configMaps, namespaces, roleBindings, spokeRoleBindings } from '../support/hub/api/kinds.ts'
 import { startClientWorld, type ClientWorld } from './client-world.ts'
 
 /** The life of client organizations, on two real API servers. */
@@ -61,6 +61,18 @@ test('one request creates it with an admin, namespaces, rights, objects and a re
   const [account] = (await world.hub.client.list(accounts)).items.filter(
     ({ metadata }) => metadata.labels?.['authentication.k8s.appscode.com/hub-owner'] === String(id),
   )
+  const bindings = (await world.hub.client.list(spokeRoleBindings, { namespace: world.spoke })).items.filter(
+    ({ metadata }) => metadata.annotations?.['ace.appscode.com/org-id'] === String(id),
+  )
+  t.deepEqual(
+    bindings.map((each) => each.roleRef as unknown),
+    [
+      { name: 'moorage:client:admin', namespaces: [name] },
+      { name: 'moorage:client-observer:admin', namespaces: [`${name}-gw`, `${name}-monitoring`] },
+    ].map((role) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', ...role })),
+  )
+  // The agent on a spoke deletes what has the labels of a binding that is deleted.
+  t.is(new Set(bindings.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'])).size, 2)
   t.like(account, { spec: { extra: { 'ace.appscode.com/org-id': [String(id)] } } })
 
   await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
@@ -138,7 +150,8 @@ test('the admin signs in, and sees the namespaces of the client organization and
     body: { name: world.spoke, impersonateUsers: true },
   })
   t.not((await run('get', 'namespaces')).status, 0)
-  t.is((await roleBindingsOf(other)).length, 1)
+  t.is((await roleBindingsOf(name)).length, 1)
+  t.is((await roleBindingsOf(other)).length, 0)
   writeFileSync(file.path, '')
 })
 

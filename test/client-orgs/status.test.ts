@@ -4,7 +4,6 @@ import type { ClientOrgStatus, ClusterState } from '../../core/client-orgs/types
 import {
   clientOrgStates,
   clientOrgStatuses,
-  clusterStates,
   isClientName,
   namespacesOf,
   statusOfAll,
@@ -32,9 +31,11 @@ const ofCluster: readonly (readonly [ClusterState, readonly string[] | undefined
   ['Deleting', rest, 'Partially Deleted'],
   ['Deleting', ['acme-gw'], 'Partially Deleted'],
   ['Deleting', ['acme-monitoring'], 'Partially Deleted'],
-  ['Deleting', [], 'Deleted'],
+  ['Deleting', [], 'Deleting'],
   ['Deleted', undefined, 'Deleted'],
   ['Deleted', all, 'Deleted'],
+  ['Abandoned', undefined, 'Partially Deleted'],
+  ['Abandoned', [], 'Partially Deleted'],
 ]
 
 for (const [state, present, status] of ofCluster)
@@ -54,8 +55,9 @@ const ofAll: readonly (readonly [(typeof clientOrgStates)[number], readonly Clie
   ['Deleting', ['Partially Deleted', 'Deleting'], 'Deleting'],
   ['Live', ['Active', 'Deleted'], 'Partially Deleted'],
   ['Deleting', ['Partially Deleted'], 'Partially Deleted'],
-  ['Deleting', ['Partially Deleted', 'Deleted'], 'Partially Deleted'],
-  ['Deleting', ['Deleted', 'Deleted'], 'Deleted'],
+  ['Deleting', ['Partially Deleted', 'Deleted'], 'Deleting'],
+  ['Deleting', ['Deleted', 'Deleted'], 'Deleting'],
+  ['Deleted', ['Deleted', 'Partially Deleted'], 'Partially Deleted'],
   ['Deleted', ['Deleted'], 'Deleted'],
 ]
 
@@ -84,7 +86,7 @@ test('a name is refused unless each of its namespaces is a DNS label, and no oth
   for (const name of ['acme', 'a', 'a-1', 'a'.repeat(40)]) t.true(isClientName(name), name)
   for (const name of ['', 'Acme', 'a.b', 'a_b', '-a', 'a-', 'a'.repeat(41), 'a'.repeat(54), 'default', 'kube-system'])
     t.false(isClientName(name), name)
-  for (const name of ['acme-gw', 'acme-monitoring']) t.false(isClientName(name), name)
+  for (const name of ['acme-gw', 'acme-monitoring', 'moorage-clients']) t.false(isClientName(name), name)
   t.notThrows(() =>
     fc.assert(
       fc.property(fc.stringMatching(/^[a-zA-Z0-9.-]{0,45}$/), (name) =>
@@ -96,5 +98,4 @@ test('a name is refused unless each of its namespaces is a DNS label, and no oth
       ),
     ),
   )
-  t.is(clusterStates.length, 5)
 })

@@ -1,14 +1,31 @@
 import type { Knex } from 'knex'
-import type { ClientOrgChanges, ClientOrgStore } from '../../../core/client-orgs/ports.ts'
-import { gatewayNamespaceOf, monitoringNamespaceOf, namespacesOf } from '../../../core/client-orgs/types.ts'
+import type { ClientOrgChanges, ClientOrgStore, OwnedCluster } from '../../../core/client-orgs/ports.ts'
+import {
+  accountLayout,
+  gatewayNamespaceOf,
+  monitoringNamespaceOf,
+  namespacesOf,
+} from '../../../core/client-orgs/types.ts'
 import type { ClientOrgId } from '../../../core/client-orgs/types.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { aliased, columnsOf, cutTo, int, pick, present, qualified, selectedAs, without } from '../kit/columns.ts'
+import {
+  aliased,
+  columnsOf,
+  cutTo,
+  int,
+  nullable,
+  pick,
+  present,
+  qualified,
+  selectedAs,
+  without,
+} from '../kit/columns.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { assigned, insertInto, values } from '../kit/values.ts'
 import { organizationRow } from '../organizations/rows.ts'
-import { clientOrgClusters, clientOrgs } from '../tables/client-orgs.ts'
+import { clientOrgAccounts, clientOrgClusters, clientOrgs } from '../tables/client-orgs.ts'
 import { accounts } from '../tables/identity.ts'
 
 const clientOrgRow = columnsOf(clientOrgs)
@@ -17,8 +34,21 @@ const ownerRow = {
   ...qualified(clientOrgRow, 'co'),
   plan: aliased(clientOrgClusters, 'cc').plan,
 }
-const replanned = without(clientOrgClusters, 'id', 'clientOrgId', 'name', 'state', 'message', 'version')
+const replanned = without(
+  clientOrgClusters,
+  'id',
+  'clientOrgId',
+  'name',
+  'state',
+  'accountLayout',
+  'message',
+  'version',
+)
 const deleted = 'Deleted'
+/** Nothing of the client organization is to be on the cluster any more. */
+const tombstones = ['Deleted', 'Abandoned']
+/** As `holdsObjects` of the core. */
+const holding = ['Provisioning', 'Active', 'Failed']
 
 const existing = (k: Knex): Knex.QueryBuilder =>
   k('organizations as o').join('client_orgs as co', 'co.org_id', 'o.id').whereNot('co.state', deleted)
@@ -63,10 +93,91 @@ const clientOrgReads = (db: SqlDatabase) => ({
       k('client_org_clusters as cc')
         .join('client_orgs as co', 'co.id', 'cc.client_org_id')
         .where('cc.gateway_of_id', p.id)
-        .whereNot('cc.state', deleted)
+        .whereNotIn('cc.state', tombstones)
         .distinct('co.name')
         .orderBy('co.name')
         .limit(p.limit),
+  ),
+})
+
+const clientsBy = (k: Knex, limit: unknown): Knex.QueryBuilder =>
+  k('client_org_clusters as cc')
+    .join('client_orgs as co', 'co.id', 'cc.client_org_id')
+    .whereNotIn('cc.state', tombstones)
+    .distinct('co.name')
+    .orderBy('co.name')
+    .limit(limit as number)
+
+/** What depends on clusters, and the accounts of members on them. */
+const accountReads = (db: SqlDatabase) => ({
+  clientsOfCluster: db.prepare(
+    { ownerId: clientOrgClusters.hubOwnerId, uid: clientOrgClusters.uid, limit: int() },
+    { name: selectedAs(clientOrgs.name) },
+    (k, p) =>
+      clientsBy(k, p.limit)
+        .where('cc.hub_owner_id', p.ownerId)
+        .where((either) => either.where('cc.uid', p.uid).orWhere('cc.hub_uid', p.uid)),
+  ),
+  clientsOfSpoke: db.prepare(
+    {
+      ownerId: clientOrgClusters.hubOwnerId,
+      hubUid: clientOrgClusters.hubUid,
+      name: clientOrgClusters.name,
+      limit: int(),
+    },
+    { name: selectedAs(clientOrgs.name) },
+    (k, p) =>
+      clientsBy(k, p.limit).where('cc.hub_owner_id', p.ownerId).where({ 'cc.hub_uid': p.hubUid, 'cc.name': p.name }),
+  ),
+  cluster: db.prepare(pick(clientOrgClusters, 'id'), clusterRow, (k, p) => k('client_org_clusters').where('id', p.id)),
+  clientOrg: db.prepare(pick(clientOrgs, 'id'), clientOrgRow, (k, p) => k('client_orgs').where('id', p.id)),
+  toRenew: db.prepare(
+    { id: clientOrgClusters.id, layout: clientOrgClusters.accountLayout, limit: int() },
+    clusterRow,
+    (k, p) =>
+      k('client_org_clusters')
+        .where('account_layout', '<', p.layout)
+        .where('id', '>', p.id)
+        .whereIn('state', ['Active', 'Failed'])
+        .orderBy('id')
+        .limit(p.limit as never),
+  ),
+  accountsOf: db.prepare(pick(clientOrgAccounts, 'clusterId'), { userId: clientOrgAccounts.userId }, (k, p) =>
+    k('client_org_accounts').where('cluster_id', p.clusterId).orderBy('user_id'),
+  ),
+  access: db.prepare(
+    { userId: clientOrgAccounts.userId, orgId: clientOrgs.orgId, uid: clientOrgClusters.uid },
+    { clusterId: selectedAs(clientOrgAccounts.clusterId), accountId: selectedAs(nullable(clientOrgAccounts.id)) },
+    (k, p) =>
+      k('client_orgs as co')
+        .join('client_org_clusters as cc', 'cc.client_org_id', 'co.id')
+        .leftJoin('client_org_accounts as ca', (on) =>
+          on.on('ca.cluster_id', 'cc.id').andOn('ca.user_id', '=', k.raw('?', [p.userId as never])),
+        )
+        .where('co.org_id', p.orgId)
+        .where('cc.uid', p.uid)
+        .whereIn('cc.state', holding)
+        .select('cc.id as cluster_id', 'ca.id as account_id')
+        .orderBy('cc.id')
+        .limit(1),
+  ),
+  stray: db.prepare({ id: clientOrgAccounts.id, limit: int() }, qualified(columnsOf(clientOrgAccounts), 'ca'), (k, p) =>
+    k('client_org_accounts as ca')
+      .join('client_org_clusters as cc', 'cc.id', 'ca.cluster_id')
+      .join('client_orgs as co', 'co.id', 'cc.client_org_id')
+      .leftJoin('org_members as m', (on) => on.on('m.org_id', 'co.org_id').andOn('m.user_id', 'ca.user_id'))
+      .leftJoin('users as u', 'u.id', 'ca.user_id')
+      .where('ca.id', '>', p.id)
+      .where((either) =>
+        either
+          .whereNull('u.id')
+          .orWhere('u.is_active', 0)
+          .orWhere('u.prohibit_login', 1)
+          .orWhere((other) => other.whereNull('m.user_id').where('u.is_admin', 0))
+          .orWhere('cc.state', deleted),
+      )
+      .orderBy('ca.id')
+      .limit(p.limit as never),
   ),
 })
 
@@ -86,8 +197,21 @@ const clientOrgWrites = (db: SqlDatabase) => ({
   ),
   insertCluster: insertInto(db, clientOrgClusters, {
     omitted: ['id', 'message', 'version'],
-    fixed: { state: 'Provisioning' },
+    // An account layout of an earlier release is the default.
+    fixed: { state: 'Provisioning', accountLayout },
   }),
+  setAccountLayout: db.prepare(pick(clientOrgClusters, 'id', 'accountLayout'), (k, p) =>
+    k('client_org_clusters').where('id', p.id).update('account_layout', p.accountLayout),
+  ),
+  addAccount: db.prepare(pick(clientOrgAccounts, 'clusterId', 'userId'), (k, p) =>
+    k('client_org_accounts')
+      .insert(assigned(pick(columnsOf(clientOrgAccounts), 'clusterId', 'userId'), p))
+      .onConflict(['cluster_id', 'user_id'])
+      .ignore(),
+  ),
+  removeAccount: db.prepare(pick(clientOrgAccounts, 'id'), (k, p) =>
+    k('client_org_accounts').where('id', p.id).delete(),
+  ),
   replanCluster: db.prepare({ ...pick(clientOrgClusters, 'id'), ...replanned }, (k, p) =>
     k('client_org_clusters')
       .where('id', p.id)
@@ -119,7 +243,7 @@ const clientNameOf = (namespace: string): string => {
 
 /** ClientOrgStore over the tables client_orgs and client_org_clusters, for changes too. */
 export const makeSqlClientOrgStore = (db: SqlDatabase): ((runner: SqlRunner) => ClientOrgChanges) => {
-  const s = { ...clientOrgReads(db), ...clientOrgWrites(db) }
+  const s = { ...clientOrgReads(db), ...accountReads(db), ...clientOrgWrites(db) }
   const message = (text: string): string => cutTo(clientOrgClusters.message, text)
   return (runner) => {
     const reads: ClientOrgStore = {
@@ -135,6 +259,35 @@ export const makeSqlClientOrgStore = (db: SqlDatabase): ((runner: SqlRunner) => 
         if (row === undefined) return undefined
         const { plan, ...clientOrg } = row
         return namespacesOf(clientOrg.name, plan).includes(namespace) ? clientOrg : undefined
+      },
+      clientsOfCluster: async (ownerId, uid, limit) =>
+        (await runner.all(s.clientsOfCluster, { ownerId, uid, limit })).map(({ name }) => name),
+      clientsOfSpoke: async (ownerId, hubUid, name, limit) =>
+        (await runner.all(s.clientsOfSpoke, { ownerId, hubUid, name, limit })).map((row) => row.name),
+      async clustersToRenew(after, limit) {
+        const clusters = await runner.all(s.toRenew, { id: after, layout: accountLayout, limit })
+        const owned: OwnedCluster[] = []
+        for (const cluster of clusters) {
+          const clientOrg = await runner.first(s.clientOrg, { id: cluster.clientOrgId })
+          if (clientOrg !== undefined) owned.push({ cluster, clientOrg })
+        }
+        return owned
+      },
+      accountsOf: async (clusterId) => (await runner.all(s.accountsOf, { clusterId })).map(({ userId }) => userId),
+      findAccess: (orgId, uid, userId) =>
+        // No user has the id 0: the join then finds no account.
+        runner.first(s.access, { orgId, uid, userId: userId ?? (0 as UserId) }),
+      async findCluster(id) {
+        const cluster = await runner.first(s.cluster, { id })
+        const clientOrg = cluster && (await runner.first(s.clientOrg, { id: cluster.clientOrgId }))
+        return cluster === undefined || clientOrg === undefined ? undefined : { cluster, clientOrg }
+      },
+      async addAccount(clusterId, userId) {
+        await runner.run(s.addAccount, { clusterId, userId })
+      },
+      strayAccounts: (id, limit) => runner.all(s.stray, { id, limit }),
+      async removeAccount(id) {
+        await runner.run(s.removeAccount, { id })
       },
       gatewayUsers: async (id, limit) => (await runner.all(s.gatewayUsers, { id, limit })).map(({ name }) => name),
     }
@@ -156,6 +309,9 @@ export const makeSqlClientOrgStore = (db: SqlDatabase): ((runner: SqlRunner) => 
       },
       async replanCluster(id, { clientOrgId: _, name: __, ...plan }) {
         await runner.run(s.replanCluster, { id, ...plan })
+      },
+      async setAccountLayout(id, layout) {
+        await runner.run(s.setAccountLayout, { id, accountLayout: layout })
       },
       async setClusterState(id, state, text) {
         await runner.run(s.setClusterState, { id, state, message: message(text) })

@@ -35,8 +35,28 @@ const clientOrgs: Migration = {
   },
 }
 
+const accounts: Migration = {
+  id: '0097-client-orgs-accounts',
+  phase: 'expand',
+  summary: 'an account for each member of a client organization on a cluster',
+  async up(knex, dialect) {
+    await knex.schema.alterTable('client_org_clusters', (table) => {
+      // 1: all members share an account. An earlier release inserts it, and makes such an account.
+      table.integer('account_layout').notNullable().defaultTo(1).index()
+      table.index(['hub_owner_id', 'uid'])
+    })
+    await createTable(knex, dialect, 'client_org_accounts', (table) => {
+      rowId(table, dialect)
+      table.bigInteger('cluster_id').notNullable().unsigned().references('client_org_clusters.id').onDelete('CASCADE')
+      // No foreign key: the account on the cluster outlives its user until it is removed there.
+      table.bigInteger('user_id').notNullable().unsigned()
+      table.unique(['cluster_id', 'user_id'])
+    })
+  },
+}
+
 export const clientOrgsMigrations: PartMigrations = {
   part: 'client-orgs',
   needs: [],
-  migrations: [clientOrgs],
+  migrations: [clientOrgs, accounts],
 }

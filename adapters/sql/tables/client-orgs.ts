@@ -4,9 +4,10 @@ import type {
   ClientOrgState,
   ClusterPlan,
   ClusterState,
+  MemberAccountId,
 } from '../../../core/client-orgs/types.ts'
 import type { AccountId, OrgId, UserId } from '../../../core/kernel/ids.ts'
-import { flag, id, instant, json, long, nullable, rowId, table, text, withDefault } from '../kit/columns.ts'
+import { flag, id, instant, int, json, long, nullable, rowId, table, text, withDefault } from '../kit/columns.ts'
 
 export const clientOrgs = table('client_orgs', {
   id: rowId<ClientOrgId>(),
@@ -30,6 +31,14 @@ export const clientOrgClusters = table('client_org_clusters', {
   gatewayOfId: nullable(id<ClientOrgId>()),
   state: text<ClusterState>(16),
   plan: json<ClusterPlan>(),
+  accountLayout: withDefault(int()),
   message: withDefault(text(1000)),
   version: withDefault(long()),
+})
+
+/** The accounts that members have, or are about to get, on clusters. */
+export const clientOrgAccounts = table('client_org_accounts', {
+  id: rowId<MemberAccountId>(),
+  clusterId: id<ClientClusterId>(),
+  userId: id<UserId>(),
 })

@@ -18,8 +18,8 @@ import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlTaskChanges } from '../../../adapters/sql/tasks/task-store.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../../core/authz/ports.ts'
-import { makeHubs } from '../../../core/clusters/hubs/hubs.ts'
-import { HubsToken } from '../../../core/clusters/hubs/ports.ts'
+import { makeHubs, makeOwnSpokes } from '../../../core/clusters/hubs/hubs.ts'
+import { HubsToken, OwnSpokesPort } from '../../../core/clusters/hubs/ports.ts'
 import { makeClustersAsCaller, makeMemberClusters } from '../../../core/clusters/member-clusters.ts'
 import { withImportWatcher } from '../../../core/clusters/imports.ts'
 import type { ClusterImportWatcher } from '../../../core/clusters/ports.ts'
@@ -34,6 +34,7 @@ import {
   ClusterTaskUnitOfWorkToken,
   ClusterTransportToken,
   ClusterUnitOfWorkToken,
+  MemberTokensPort,
   ClustersAsCallerToken,
   CredentialCodecToken,
   CredentialSealerToken,
@@ -205,13 +206,19 @@ export const part = definePart({
       bind(ClusterStoreToken, {}, () => store()(database)),
       bind(
         ClusterConnectionsToken,
-        { clusters: ClusterStoreToken, codec: CredentialCodecToken, caches: CachesToken },
-        ({ clusters, codec, caches }) =>
+        {
+          clusters: ClusterStoreToken,
+          codec: CredentialCodecToken,
+          caches: CachesToken,
+          memberTokens: optional(MemberTokensPort),
+        },
+        ({ clusters, codec, caches, memberTokens }) =>
           makeClusterConnections({
             clusters,
             secretBox: boot.secretBox,
             codec,
             caches,
+            memberTokens,
           }),
       ),
       bind(CredentialSealerToken, { codec: CredentialCodecToken, entropy: EntropyToken }, ({ codec, entropy }) =>
@@ -242,6 +249,7 @@ export const part = definePart({
         },
         makeMemberClusters,
       ),
+      bind(OwnSpokesPort, { api: ClusterApiToken, pause: PauseToken, entropy: EntropyToken }, makeOwnSpokes),
       bind(
         HubsToken,
         { connections: ClusterConnectionsToken, api: ClusterApiToken, pause: PauseToken, entropy: EntropyToken },

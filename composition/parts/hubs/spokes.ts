@@ -12,7 +12,7 @@ import {
   SpokeSuppliesToken,
 } from '../../../core/clusters/hubs/ports.ts'
 import { makeSpokeSupplies } from '../../../core/clusters/hubs/spoke-needs.ts'
-import { ClusterStoreToken, MemberClustersToken } from '../../../core/clusters/ports.ts'
+import { ClusterDependentsPort, ClusterStoreToken, MemberClustersToken } from '../../../core/clusters/ports.ts'
 import { makeSpokeRemovals } from '../../../core/hubs/spokes/removal.ts'
 import { AgentImagesToken, CertificateRequestReaderToken, HubMembersToken } from '../../../core/hubs/spokes/ports.ts'
 import { spokesPlugin } from '../../../plugins/hubs/spokes/plugin.ts'
@@ -66,6 +66,7 @@ export const part = definePart({
         authorizer: AuthorizerToken,
         clusters: ClusterStoreToken,
         clusterTasks: ClusterTasksToken,
+        dependents: ClusterDependentsPort,
         hubs: HubsToken,
         memberClusters: MemberClustersToken,
       },

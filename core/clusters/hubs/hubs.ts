@@ -10,6 +10,7 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest } from '../ports.ts'
 import { ClusterUnreachable, CredentialRefused } from '../ports.ts'
+import { asUpstream } from '../proxy/computed-responses.ts'
 import { impersonated, makeRequestAs } from '../proxy/requests.ts'
 import type {
   Edited,
@@ -23,6 +24,7 @@ import type {
   HubRight,
   HubSelection,
   Hubs,
+  OwnSpokes,
 } from './ports.ts'
 import { HubConflict, HubDenied, HubRefused, NotAHub } from './ports.ts'
 
@@ -434,7 +436,7 @@ export const makeHubs = (deps: HubDeps): Hubs => {
       version: grant.objectVersion,
     }
     const clusterId = id as ClusterId
-    const opened = await deps.connections.open(clusterId, version)
+    const opened = await deps.connections.open(clusterId, version, call.principal.userId)
     if (isLeft(opened)) return opened
     const { link } = opened.right
     const sendWithin =
@@ -455,3 +457,23 @@ export const makeHubs = (deps: HubDeps): Hubs => {
   }
   return { open: (call, grant) => open('hub', call, grant), openSpoke: (call, grant) => open('spoke', call, grant) }
 }
+
+/** OwnSpokes with the connections of records. */
+export const makeOwnSpokes = ({ api, pause, entropy }: Omit<HubDeps, 'connections'>): OwnSpokes => ({
+  open(connection, signal) {
+    const { id, ownerId, name } = connection.link
+    const send: Send = async (request) => {
+      const asked = await api.request(connection, request, signal)
+      return isLeft(asked) ? left(asUpstream(asked.left)) : asked
+    }
+    return hubOf(
+      { id, ownerId, name },
+      {
+        read: send,
+        change: send,
+        wording: { what: 'spoke', isCaller: false },
+        backOff: () => pause(20 + (entropy.bytes(1)[0] ?? 0), signal),
+      },
+    )
+  },
+})

@@ -6,7 +6,7 @@ import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { SubmitFailure, SubmittedTask } from '../../tasks/ports.ts'
-import type { Cluster } from '../types.ts'
+import type { Cluster, ClusterConnection } from '../types.ts'
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../ports.ts'
 
 /** The cluster does not serve the kinds of a hub. */
@@ -210,6 +210,13 @@ export interface Hubs {
 }
 export const HubsToken = token<Hubs>('clusters.Hubs')
 
+/** Opens clusters with the credential of their records, for work that the service does without a caller. */
+export interface OwnSpokes {
+  /** Every request ends with the signal. */
+  open(connection: ClusterConnection, signal: AbortSignal): Hub
+}
+export const OwnSpokesPort = token<OwnSpokes>('clusters.OwnSpokes')
+
 /** Where a hub is reached. */
 export interface HubAddress {
   /** `https://host[:port][/prefix]`, without a trailing slash. */
@@ -274,7 +281,7 @@ export interface SpokeSupplies {
 }
 export const SpokeSuppliesToken = token<SpokeSupplies>('clusters.SpokeSupplies')
 
-export type SpokeRemovalFailure = HubReadFailure | SubmitFailure | Failure<'AccessDenied'>
+export type SpokeRemovalFailure = HubReadFailure | SubmitFailure | Failure<'AccessDenied' | 'ClusterInUse'>
 
 /** Removes spokes from the hubs of their account, for other parts. */
 export interface SpokeRemovals {

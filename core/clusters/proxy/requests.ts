@@ -184,7 +184,7 @@ export const makeProxyRequest =
   ): Outcome<ProxyFailure, void> => {
     const target = readTarget(exchange)
     if (isLeft(target)) return target
-    const connection = await deps.connections.open(clusterId, clusterVersion)
+    const connection = await deps.connections.open(clusterId, clusterVersion, call.principal.userId)
     if (isLeft(connection)) return connection
     const as = impersonated(connection.right, call.principal)
     const answered = deps.computeResponse({
@@ -213,7 +213,7 @@ export const makeProxyUpgrade =
     if (isLeft(target)) return target
     if (target.right.form !== 'raw' && target.right.form !== 'resource')
       return left(ProxyPathRefused('That path does not take an upgraded connection.'))
-    const connection = await deps.connections.open(clusterId, clusterVersion)
+    const connection = await deps.connections.open(clusterId, clusterVersion, call.principal.userId)
     if (isLeft(connection)) return connection
     const headers = upgradeHeaders(exchange.headers, {
       as: impersonated(connection.right, call.principal),
@@ -248,7 +248,7 @@ export const makeRequestAs =
     { clusterId, clusterVersion }: Omit<ProxyInput<unknown>, 'exchange'>,
     request: ClusterRequest,
   ): Outcome<RequestFailure, ClusterAnswer> => {
-    const connection = await deps.connections.open(clusterId, clusterVersion)
+    const connection = await deps.connections.open(clusterId, clusterVersion, principal.userId)
     if (isLeft(connection)) return connection
     const as = impersonated(connection.right, principal)
     const headers = [...(request.headers ?? []), ...(as === undefined ? [] : impersonation(as))]

@@ -2,11 +2,17 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../authz/ports.ts'
 import { AccessDenied } from '../../authz/ports.ts'
 import type { ClusterTasks } from '../../cluster-tasks/ports.ts'
-import { manifestWorkKind, isAccepted, distribution } from '../../clusters/hub-types.ts'
+import { manifestWorkKind, isAccepted, distribution, uniqueLabelFor } from '../../clusters/hub-types.ts'
 import type { Hub, HubKind, HubObject, HubReadFailure, Hubs, SpokeRemovals } from '../../clusters/hubs/ports.ts'
 import { clusterSetLabel, managedClusterKind, spokeNameLabel } from '../../clusters/hubs/ports.ts'
-import type { ClusterStore, ClusterTransport, ClusterUnitOfWork, MemberClusters } from '../../clusters/ports.ts'
-import { ClusterMissing } from '../../clusters/ports.ts'
+import type {
+  ClusterDependents,
+  ClusterStore,
+  ClusterTransport,
+  ClusterUnitOfWork,
+  MemberClusters,
+} from '../../clusters/ports.ts'
+import { clusterInUse, ClusterMissing } from '../../clusters/ports.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
 import type { Clock, Pause } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -45,12 +51,16 @@ export interface SpokeRemoval {
 }
 
 type Opening = ReturnType<MemberClusters['open']> extends Outcome<infer F, unknown> ? F : never
-export type RemoveSpokeFailure = Opening | HubReadFailure | SubmitFailure
+export type RemoveSpokeFailure = Opening | HubReadFailure | SubmitFailure | Failure<'ClusterInUse'>
+
+/** Client organizations in a message. */
+const namedClients = 10
 
 /**
  * Accepts the removal of a spoke as a task. A name that neither the hub nor a record has is removed already: the result
  * is then undefined. A repeated request gets the unfinished task; one that asks for more or less than that task does is
- * TaskLocked.
+ * TaskLocked. A spoke that client organizations use stays, unless the removal is forced: they then keep what they have
+ * on it, and its record is still needed to remove that.
  */
 export const makeRemoveSpoke =
   (deps: {
@@ -58,6 +68,7 @@ export const makeRemoveSpoke =
     readonly memberClusters: MemberClusters
     readonly clusters: Pick<ClusterStore, 'findSpoke'>
     readonly clusterTasks: ClusterTasks
+    readonly dependents: ClusterDependents
   }) =>
   async (
     call: SignedInCall<SubmittedTask>,
@@ -68,9 +79,13 @@ export const makeRemoveSpoke =
     const [hub, cluster] = await Promise.all([deps.hubs.open(call, grant), deps.memberClusters.open(call, grant)])
     if (isLeft(hub)) return hub
     if (isLeft(cluster)) return cluster
+    const { ownerId, uid } = cluster.right
+    const clients = isForced ? [] : await deps.dependents.clientsOfSpoke(ownerId, uid, name, namedClients)
+    const inUse = clusterInUse(name, clients)
+    if (inUse !== undefined) return left(inUse)
     const found = await hub.right.get(managedClusterKind, { name })
     if (isLeft(found)) return found
-    const key = { ownerId: cluster.right.ownerId, hubUid: cluster.right.uid, name }
+    const key = { ownerId, hubUid: uid, name }
     if (found.right === undefined && (await recordOfSpoke(deps.clusters, key)) === undefined) return right(undefined)
     return deps.clusterTasks.submit<never>(
       call,
@@ -157,6 +172,11 @@ const removeAll = async (hub: Hub, served: HubKind, namespace: string): Outcome<
   const listed = await listWithin(hub, served, namespace)
   if (isLeft(listed)) return listed
   for (const object of listed.right) {
+    const isRoleBinding = served === distribution.kinds.spokeRoleBinding && !object.isDeleting
+    const labelled = isRoleBinding
+      ? await hub.edit(served, object, (found) => right(uniqueLabelFor(found)), object)
+      : right('unchanged')
+    if (isLeft(labelled)) return labelled
     const removed = object.isDeleting ? right(true) : await hub.remove(served, object)
     if (isLeft(removed)) return removed
   }

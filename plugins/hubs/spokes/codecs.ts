@@ -148,8 +148,9 @@ export const RemoveClusterOptions = request(
     clusterName: described(DnsLabel, 'The name of the spoke on the hub.'),
     force: described(
       optional(t.boolean),
-      'Whether to give up works that the agent of the spoke does not remove; false by default. What they applied ' +
-        'then stays on the spoke.',
+      'Whether to give up works that the agent of the spoke does not remove, and to remove a spoke that client ' +
+        'organizations use; false by default. What the works applied, and what the client organizations have, then ' +
+        'stays on the spoke.',
     ),
   },
   'RemoveClusterOptions',

@@ -10,6 +10,7 @@ import {
 import {
   ClusterAddressesToken,
   ClusterConnectionsToken,
+  ClusterDependentsPort,
   ClusterStoreToken,
   ClusterSurveyorToken,
   ClusterTaskUnitOfWorkToken,
@@ -245,6 +246,7 @@ export const removalGroup = defineGroup({
     clock: ClockToken,
     clusters: ClusterStoreToken,
     clusterTasks: ClusterTasksToken,
+    dependents: ClusterDependentsPort,
     hubs: HubsToken,
     memberClusters: MemberClustersToken,
     pause: PauseToken,

@@ -5,6 +5,7 @@ import {
   AddressRefused,
   ClusterAlreadyImported,
   ClusterChanged,
+  ClusterInUse,
   ClusterMismatch,
   ClusterNameTaken,
 } from '../../../core/clusters/ports.ts'
@@ -217,7 +218,8 @@ export const removeManagedCluster = defineRoute({
     '`response-id` of the query, and at `/tasks/{id}`. A repeated request joins the unfinished task; after ' +
     'a failure it continues. A spoke ' +
     'that does not exist is removed already. `force` gives up works that the agent does not remove: what ' +
-    'they applied stays on the spoke.',
+    'they applied stays on the spoke. A spoke that client organizations use is 409 with their names; with `force` it ' +
+    'leaves the hub, and they keep their namespaces and rights on it until they are removed from it.',
   tag: 'Multi-cluster',
   access: requires('can_remove_spokes', hubInPath),
   scope: write('cluster'),
@@ -225,7 +227,7 @@ export const removeManagedCluster = defineRoute({
   query: ResponseIdQuery,
   body: body(RemoveClusterOptions, { clusterName: 'shop-fra' }),
   ok: empty(200, 'The removal is accepted, or done already'),
-  failures: [...hubReadFailures, ...spokeTaskFailures],
+  failures: [...hubReadFailures, ...spokeTaskFailures, ClusterInUse],
 })
 
 const example = {

@@ -56,6 +56,7 @@ const world = (start: { spoke: ClusterLink | undefined; hub: ClusterLink | undef
     secretBox: { open: async (box: Uint8Array) => secret(new TextDecoder().decode(box)) } as never,
     codec: { decode: (text: { reveal(): string }) => credentialOf(text.reveal()) } as never,
     caches: lruCaches,
+    memberTokens: undefined,
   })
   const open = async (
     version?: number,

@@ -250,3 +250,7 @@ export const clusterClaims = inCluster<ClusterClaim>('cluster.open-cluster-manag
 export const clusterRoles = inCluster<KubeObject & Rules>('rbac.authorization.k8s.io/v1', 'ClusterRole')
 export const clusterRoleBindings = inCluster<KubeObject & RoleRef>('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding')
 export const roleBindings = inNamespace<KubeObject & RoleRef>('rbac.authorization.k8s.io/v1', 'RoleBinding')
+export const spokeRoleBindings = inNamespace<KubeObject & RoleRef>(
+  'authorization.k8s.appscode.com/v1alpha1',
+  'ManagedClusterRoleBinding',
+)

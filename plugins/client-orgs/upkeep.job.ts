@@ -1,0 +1,36 @@
+import { makeUpkeep } from '../../core/client-orgs/upkeep.ts'
+import { ClientOrgStoreToken, ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
+import { OwnSpokesPort } from '../../core/clusters/hubs/ports.ts'
+import { ClusterConnectionsToken, ClusterStoreToken, CredentialSealerToken } from '../../core/clusters/ports.ts'
+import { LogToken } from '../../core/kernel/log.ts'
+import { makeOwnCall } from '../../core/kernel/principal.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
+import { defineGroup } from '../kit/group.ts'
+
+const id = 'client-orgs.keepAccounts'
+
+/** Renews the accounts of members on clusters, and removes those of former members. */
+export const keepAccounts = defineGroup({
+  needs: {
+    clientOrgs: ClientOrgStoreToken,
+    clusters: ClusterStoreToken,
+    connections: ClusterConnectionsToken,
+    entropy: EntropyToken,
+    log: LogToken,
+    seal: CredentialSealerToken,
+    spokes: OwnSpokesPort,
+    unitOfWork: ClientOrgUnitOfWorkToken,
+  },
+  jobs: (given) => {
+    const ownCall = makeOwnCall(given.entropy)
+    const keep = makeUpkeep(given)
+    return [
+      {
+        id,
+        summary: 'Remove accounts of former members from clusters, and replace shared accounts of earlier releases',
+        everySeconds: 300,
+        run: (signal) => keep(ownCall(id, signal)),
+      },
+    ]
+  },
+})
