@@ -39,15 +39,18 @@ export const isShown = (call: SignedInCall, account: AccountSummary | undefined)
   return call.principal.userId === id || maySee(viewer, { id, ...account.seenAs })
 }
 
-/**
- * Returns the outcome of a removal of who is not a member: done, as clients of this interface expect, unless the answer
- * would disclose that the account exists.
- */
+/** What the removal of a user who is no member is. */
+export type WhenAbsent = 'done' | 'refused'
+
+/** Returns the outcome of such a removal. It is refused where the answer would disclose that the account exists. */
 export const absentMember = (
   call: SignedInCall,
   account: AccountSummary | undefined,
+  whenAbsent: WhenAbsent,
 ): Either<Failure<'MemberMissing'>, void> =>
-  isShown(call, account) ? right(undefined) : left(MemberMissing('The user does not exist.'))
+  whenAbsent === 'done' && isShown(call, account)
+    ? right(undefined)
+    : left(MemberMissing('The user is not a member, or does not exist.'))
 
 /** Returns the user's id, whatever the user's state, for callers who see all users. */
 export const asUser = (account: AccountSummary | undefined): Either<Failure<'MemberMissing'>, UserId> =>

@@ -69,6 +69,24 @@ export const startClientWorld = async (settings: Readonly<Record<string, string>
   const orgId = (await expectStatus(service.send('GET', `/api/v1/orgs/${org}`, { token: vendor.token }), 200)).json
     .id as AccountId
 
+  /**
+   * Imports a cluster, and waits for its task: it looks for the hub of the spoke, and would change the link that is
+   * planted afterwards where another test has agents on the shared API server.
+   */
+  const imported = async (name: string, server: ControlPlaneAccess): Promise<void> => {
+    await expectStatus(importCluster(service.send, vendor.token, org, name, server.kubeconfig()), 200)
+    await until(`the end of the import of ${name}`, async () => {
+      const tasks = await expectStatus(
+        service.send('GET', `/api/v1/tasks?account=${org}&limit=100`, { token: service.adminToken }),
+        200,
+      )
+      const isEnded = (tasks.json as readonly SeenTask[]).every(
+        ({ state }) => state !== 'queued' && state !== 'running',
+      )
+      return isEnded ? true : undefined
+    })
+  }
+
   const manage = async (server: ControlPlaneAccess, uid?: string): Promise<string> => {
     const name = hub.name()
     await hub.client.create(managedClusters, { metadata: { name }, spec: { hubAcceptsClient: true } })
@@ -78,13 +96,13 @@ export const startClientWorld = async (settings: Readonly<Record<string, string>
       const known = await store.findByUid(orgId, await uidOf(server === hubServer ? hub.client : hub.spoke))
       const { id } = known!
       unwrap(await store.change(id, known!.version, { uid: `${uid}-x` }))
-      await expectStatus(importCluster(service.send, vendor.token, org, name, server.kubeconfig()), 200)
+      await imported(name, server)
       const made = await store.find(orgId, name)
       unwrap(await store.change(made!.id, made!.version, { uid, hubClusterUid: hubUid, managedClusterName: name }))
       unwrap(await store.change(id, (await store.get(id))!.version, { uid: known!.uid }))
       return name
     }
-    await expectStatus(importCluster(service.send, vendor.token, org, name, server.kubeconfig()), 200)
+    await imported(name, server)
     const made = await store.find(orgId, name)
     unwrap(await store.change(made!.id, made!.version, { hubClusterUid: hubUid, managedClusterName: name }))
     return name

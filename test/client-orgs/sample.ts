@@ -81,5 +81,5 @@ export const sample = defineSample({
     'client-orgs.listClientOrgs',
     'client-orgs.removeCluster',
   ]),
-  sharedTables: { client_orgs: shared, client_org_clusters: shared },
+  sharedTables: { client_orgs: shared, client_org_clusters: shared, client_org_accounts: shared },
 })

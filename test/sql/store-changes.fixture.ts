@@ -329,7 +329,7 @@ export const storeChanges: Readonly<Record<string, Change>> = {
   'a cluster of a client organization': {
     tables: [clientOrgClusters],
     columns: {
-      ...without(clientOrgClusters, 'id', 'clientOrgId', 'name', 'state', 'message', 'version'),
+      ...without(clientOrgClusters, 'id', 'clientOrgId', 'name', 'state', 'accountLayout', 'message', 'version'),
       gatewayOfId: present(clientOrgClusters.gatewayOfId),
     },
     prepare: async (db) => {

@@ -87,7 +87,7 @@ export const pageHeaders = (
   const limit = isWhole ? maxPageLimit : request.limit
   const link = ([rel, name, value]: readonly [string, string, number]): string => {
     const query = new URLSearchParams(params)
-    for (const omitted of [...secretParameters, 'page', 'before']) query.delete(omitted)
+    for (const omitted of [...secretParameters, name === 'page' ? 'before' : 'page']) query.delete(omitted)
     query.set(name, String(value))
     query.set('limit', String(limit))
     return `<${url}?${query.toString()}>; rel="${rel}"`

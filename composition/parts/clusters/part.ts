@@ -93,6 +93,9 @@ const byHttps = (url: string): string => {
 }
 
 /** Clusters and the connections to them. */
+/** A refused address names the setting. */
+const allow = 'MOORAGE_KUBERNETES_ALLOW'
+
 /** A record without a credential: no connection is made to its cluster. */
 const demoRecord = {
   externalId: '',
@@ -119,7 +122,7 @@ export const part = definePart({
   migrations: clustersMigrations,
   settings: {
     kubernetesAllow: withDefault(
-      'MOORAGE_KUBERNETES_ALLOW',
+      allow,
       listOf(wordOf('public', 'private', 'loopback')),
       'public,private',
       "Where a cluster's API server may live: public, private, loopback. With private, any account can make " +
@@ -163,7 +166,7 @@ export const part = definePart({
       watcher === undefined ? store()(tx) : withImportWatcher(store()(tx), watcher(tx, audit))
     return [
       bind(ClusterEgressToken, {}, () =>
-        makeEgressPolicy(new Set(settings.kubernetesAllow), boot.resolver.lookup, 'MOORAGE_KUBERNETES_ALLOW'),
+        makeEgressPolicy(new Set(settings.kubernetesAllow), boot.resolver.lookup, allow),
       ),
       bind(
         ConnectionPoolsToken,

@@ -24,7 +24,7 @@ import type { MembershipStore, OrganizationStore, OrganizationStores } from '../
 import type { MemberChangeDeps } from '../team-rules.ts'
 import { withLockedOrganization } from '../team-rules.ts'
 import type { MemberRights, Organization } from '../types.ts'
-import type { UserRef } from '../member-rules.ts'
+import type { UserRef, WhenAbsent } from '../member-rules.ts'
 import { absentMember, findAccount, isShown, mayChange, mustHold, userIdOf } from '../member-rules.ts'
 
 /**
@@ -108,15 +108,21 @@ export const makeSetMemberVisibility =
 type RemoveMemberFailure =
   Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
 
+export interface RemoveMemberInput {
+  readonly orgId: OrgId
+  readonly member: UserRef
+  readonly whenAbsent?: WhenAbsent
+}
+
 /**
  * Removes a member from the organization and all of its teams. A member may always leave, whatever the organization
- * requires; another member must be below the caller. Who is not a member needs no removal.
+ * requires; another member must be below the caller.
  */
 export const makeRemoveMember =
   (deps: MemberChangeDeps) =>
   (
     call: SignedInCall,
-    { orgId: id, member: ref }: { readonly orgId: OrgId; readonly member: UserRef },
+    { orgId: id, member: ref, whenAbsent = 'refused' }: RemoveMemberInput,
   ): Outcome<RemoveMemberFailure, void> =>
     withLockedOrganization<RemoveMemberFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const account = await findAccount(stores.memberships, ref)
@@ -129,7 +135,7 @@ export const makeRemoveMember =
         if (isLeft(isAllowed)) return isAllowed
       }
       const held = await stores.memberships.rights(id, userId)
-      if (!held.isMember) return absentMember(call, account)
+      if (!held.isMember) return absentMember(call, account, whenAbsent)
       const below = isSelf ? right(undefined) : mayChange(rights, held.level)
       if (isLeft(below)) return below
       if (held.level === 'owner') {

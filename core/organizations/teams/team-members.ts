@@ -8,7 +8,7 @@ import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { auditOfTeam } from '../audit.ts'
 import { AlreadyTeamMember, MemberMissing, MembershipActionUnknown, TeamMissing } from '../failures.ts'
-import type { UserRef } from '../member-rules.ts'
+import type { UserRef, WhenAbsent } from '../member-rules.ts'
 import {
   absentMember,
   findAccount,
@@ -95,15 +95,21 @@ export const makeAddTeamMember =
 
 type RemoveTeamMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'TeamMissing' | 'LastOwner'>
 
+export interface RemoveTeamMemberInput {
+  readonly teamId: TeamId
+  readonly user: UserRef
+  readonly whenAbsent?: WhenAbsent
+}
+
 /**
  * Removes a user from a team. A member may always leave; other members may be removed from a team below the caller.
- * Leaving the last team ends the membership. Who is not in the team needs no removal.
+ * Leaving the last team ends the membership.
  */
 export const makeRemoveTeamMember =
   (deps: TeamChangeDeps) =>
   (
     call: SignedInCall,
-    { teamId: id, user: ref }: { readonly teamId: TeamId; readonly user: UserRef },
+    { teamId: id, user: ref, whenAbsent = 'refused' }: RemoveTeamMemberInput,
   ): Outcome<RemoveTeamMemberFailure, void> =>
     withLockedTeam<RemoveTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const account = await findAccount(stores.memberships, ref)
@@ -114,7 +120,7 @@ export const makeRemoveTeamMember =
         const below = mayChange(rights, levelOfTeam(team.permission))
         if (isLeft(below)) return below
       }
-      if (!(await stores.teams.hasMember(id, userId))) return absentMember(call, account)
+      if (!(await stores.teams.hasMember(id, userId))) return absentMember(call, account, whenAbsent)
       const gone = await leaveTeam(stores, team, userId)
       if (isLeft(gone)) return gone
       const remaining = await stores.teams.listOfMember(team.orgId, userId)

@@ -115,7 +115,12 @@ export const memberGroup = defineGroup({
         }),
       }),
       handle(removeMember, remove, {
-        input: ({ grant, params }) => ({ orgId: orgOf(grant), member: { name: params.username } }),
+        input: ({ grant, params }) => ({
+          orgId: orgOf(grant),
+          member: { name: params.username },
+          // Clients of this interface remove again what they have removed.
+          whenAbsent: 'done' as const,
+        }),
       }),
       handle(actOnMember, makeActOnMember({ remove, setVisibility }), {
         input: ({ grant, params, query }) => ({ orgId: orgOf(grant), action: params.action, userId: query.uid }),

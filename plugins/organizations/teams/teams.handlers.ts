@@ -145,7 +145,11 @@ export const teamMemberGroup = defineGroup({
         input: ({ params }) => ({ teamId: params.teamid, user: { name: params.username }, whenMember: 'done' }),
       }),
       handle(removeTeamMember, remove, {
-        input: ({ params }) => ({ teamId: params.teamid, user: { name: params.username } }),
+        input: ({ params }) => ({
+          teamId: params.teamid,
+          user: { name: params.username },
+          whenAbsent: 'done' as const,
+        }),
       }),
       handle(actOnTeam, makeActOnTeam({ teams: given.teams, add, remove }), {
         input: ({ grant, params, query }) => ({

@@ -175,7 +175,7 @@ test.serial('report, JSON and CSV show the same figures', async (t) => {
         .flatMap(({ cpu, memory }) => [cpu, memory])
         .join(',')
       t.true(csv.includes(`,${inCsv}`), `${view}: ${inCsv} in ${csv}`)
-      t.true(csv.includes(`\r\n${org},2026-05,1,final,`))
+      t.true(csv.includes(`\r\n"${org}","2026-05",1,"final",`))
     }
     t.true(text.includes(` ${shown(json.totals.cpu)} `) && text.includes(` ${shown(json.totals.memory)} `))
   }
@@ -219,12 +219,12 @@ test.serial('report, JSON and CSV show the versions of terms that were in force 
   t.is(text.split('Terms, version').length, 3)
   t.true(
     csv.includes(
-      ',terms.number,terms.from,terms.to,terms.product,terms.features,terms.quota.metric,terms.quota.limit,',
+      ',"terms.number","terms.from","terms.to","terms.product","terms.features","terms.quota.metric","terms.quota.limit",',
     ),
   )
   t.true(
     csv.includes(
-      ',3 4,2025-12-01T00:00:00Z 2025-12-15T01:00:00Z,2025-12-15T01:00:00Z 2026-01-01T00:00:00Z,database database,"database-enterprise database-enterprise,backup",cpu_core_month none,10.25 none,',
+      ',"3 4","2025-12-01T00:00:00Z 2025-12-15T01:00:00Z","2025-12-15T01:00:00Z 2026-01-01T00:00:00Z","database database","database-enterprise database-enterprise,backup","cpu_core_month none","10.25 none",',
     ),
     csv,
   )
