@@ -43,7 +43,7 @@ export interface Workers {
   start(): Promise<readonly WorkerFacts[]>
   /**
    * Asks each process that serves. `each` is called with the number of a process and its answer, as it arrives. Returns
-   * how many did not answer in time, without those that ended meanwhile.
+   * how many did not answer in time, without those that ended before.
    */
   ask<Q extends Question>(question: Q, each: (process: number, answer: Answers[Q]) => void): Promise<number>
   /** Returns the number of processes that serve. */

@@ -22,7 +22,7 @@ const bind: LifecycleEvent = { kind: 'bind', installerRef: installer }
 const after = (events: readonly LifecycleEvent[], from?: Lifecycle): Lifecycle | undefined =>
   events.reduce<Lifecycle | undefined>((known, event) => {
     const change = transition(known, event)
-    if (change.kind === 'applied' || change.kind === 'begins-anew') return change.next
+    if (change.kind === 'applied' || change.kind === 'begins-again') return change.next
     return change.kind === 'unknown' ? change.tombstone : known
   }, from)
 
@@ -75,10 +75,10 @@ test('a bind is refused after the end, after a fault, and by another installer',
   })
 })
 
-test('a purchase after a deletion begins anew, and one that cannot be dated is left to an operator', (t) => {
+test('a purchase after a deletion begins again, and one that cannot be dated is left to an operator', (t) => {
   const known = inState('Deleted', { installerRef: installer, isProvisioned: true })
   const again = transition(known, put('Succeeded', 11))
-  t.like(again, { kind: 'begins-anew', next: { state: 'Pending', installerRef: undefined, lastTicks: 11n } })
+  t.like(again, { kind: 'begins-again', next: { state: 'Pending', installerRef: undefined, lastTicks: 11n } })
   t.deepEqual(transition(known, put('Succeeded', 10)), { kind: 'unchanged', reason: 'ended' })
   const undated = { kind: 'put', outcome: 'Succeeded', ticks: 11n, isUndated: true } as const
   t.deepEqual(transition(known, undated), { kind: 'unchanged', reason: 'undecided' })
@@ -86,7 +86,7 @@ test('a purchase after a deletion begins anew, and one that cannot be dated is l
     t.deepEqual(transition(inState(state), put('Accepted', 11)), { kind: 'unchanged', reason: 'undecided' }, state)
   const other = 'b'.repeat(32)
   t.like(transition(known, { kind: 'bind', installerRef: other, ticks: 11n }), {
-    kind: 'begins-anew',
+    kind: 'begins-again',
     next: { state: 'Bounded' },
   })
   t.deepEqual(transition(known, { kind: 'bind', installerRef: other, ticks: 9n }), { kind: 'refused', reason: 'ended' })
@@ -129,7 +129,7 @@ test('only a later purchase follows a deletion, and no other event than a deleti
       const change = transition(deleted, later)
       const mayBegin = later.kind === 'put' && later.ticks > (deleted.lastTicks ?? 0n)
       if (deleted.isTombstone) return mayBegin === (change.kind === 'applied')
-      return change.kind !== 'applied' && mayBegin === (change.kind === 'begins-anew')
+      return change.kind !== 'applied' && mayBegin === (change.kind === 'begins-again')
     }),
   )
   fc.assert(

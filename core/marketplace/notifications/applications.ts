@@ -195,7 +195,7 @@ const changedBy = async (
   const known = await subscriptions.lock(key)
   if (known !== undefined) {
     const found = of(known)
-    if (found.change.kind !== 'begins-anew') return found
+    if (found.change.kind !== 'begins-again') return found
     const { next } = found.change
     const content = contentAfter(undefined, event, notification)
     const renewed = await subscriptions.begin(known, newOf(deps, key, notification), next, content, at)

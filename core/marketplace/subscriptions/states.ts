@@ -25,7 +25,7 @@ export type Transition =
       readonly alerts: boolean
     }
   /** The application was bought again after its deletion: a new subscription begins. */
-  | { readonly kind: 'begins-anew'; readonly next: Lifecycle }
+  | { readonly kind: 'begins-again'; readonly next: Lifecycle }
   /** The subscription is not known. A tombstone prevents an earlier event from creating it. */
   | { readonly kind: 'unknown'; readonly tombstone: Lifecycle }
   | { readonly kind: 'unchanged'; readonly reason: 'stale' | 'ended' | 'repeated' | 'undecided' }
@@ -84,7 +84,7 @@ const put = (known: Lifecycle | undefined, event: LifecycleEvent & { readonly ki
   // It may be late, or about an application that is not deleted yet.
   if (event.isUndated === true || from.state !== 'Deleted') return { kind: 'unchanged', reason: 'undecided' }
   const next = afterPut(fresh, event)
-  return from.isTombstone ? applied(next) : { kind: 'begins-anew', next }
+  return from.isTombstone ? applied(next) : { kind: 'begins-again', next }
 }
 
 const bind = (
@@ -95,7 +95,7 @@ const bind = (
   if (from.state === 'Deleted' && ticks !== undefined && isLater(ticks, from)) {
     // The purchase is reported later: it may be dated before the bind, but not before the deletion.
     const next: Lifecycle = { ...fresh, installerRef, state: 'Bounded', lastTicks: from.lastTicks }
-    return from.isTombstone ? applied(next) : { kind: 'begins-anew', next }
+    return from.isTombstone ? applied(next) : { kind: 'begins-again', next }
   }
   if (isEnded(from.state) || from.state === 'Failed') return { kind: 'refused', reason: 'ended' }
   if (from.installerRef !== undefined)

@@ -64,7 +64,7 @@ const asOfDriver = (row: unknown): unknown => {
 
 /** @param turn grants the thread to one statement at a time. */
 export const makeLongReads = (file: OpenedFile, turn: WaitQueue): LongReads => {
-  // On another thread nobody waits for the event loop.
+  // On another thread no caller waits for the event loop.
   if (!isMainThread) return noLongReads
   /** The runs in a row that were short, by statement. */
   const long = new Map<string, number>()
