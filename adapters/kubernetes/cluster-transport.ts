@@ -36,6 +36,12 @@ const newline = 0x0a
 /** In bytes. A longer body is no answer of a hub or its gateway about the way to a cluster. */
 const judgedLimit = 64 * 1024
 
+/**
+ * Interim responses (1xx) that a cluster may send before its answer, as many as Go's HTTP client takes. Each starts
+ * the time for the headers anew, so without a limit a cluster could hold a connection for ever.
+ */
+const mostInterimResponses = 5
+
 /** Tells the cluster's own answers from those of what is before it, a hub, or behind it, a service. */
 interface AnswerJudge {
   /** Reports whether an answer with this status must be read before it is passed on. */
@@ -58,6 +64,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   #held: Buffer[] | undefined
   readonly #memory = new PassedMemory()
   #heldBytes = 0
+  #interimResponses = 0
   #status = 0
   /** The status that the client has received; 0 before. */
   #answered = 0
@@ -137,7 +144,14 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    if (status < 200 || this.#isSettled) return
+    if (this.#isSettled) return
+    if (status < 200) {
+      this.#interimResponses += 1
+      if (this.#interimResponses <= mostInterimResponses) return
+      this.#finish(clusterNotReached(`more than ${mostInterimResponses} interim responses`))
+      controller.abort(new ClientLeft())
+      return
+    }
     const coding = headers['transfer-encoding']
     if (coding !== undefined && String(coding).toLowerCase() !== 'chunked') {
       // What is left when undici has removed `chunked` would be sent without a name.
@@ -274,6 +288,10 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   }
 }
 
+/**
+ * For the whole head of the answer, and between two chunks of its body. Watches and streams have no limit: a kubelet
+ * sends the head of a log with the first line.
+ */
 const shortTimeoutMilliseconds = 120_000
 
 const hubTimeoutMilliseconds = 10_000

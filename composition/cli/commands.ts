@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { CreateOptions } from './backup/create.ts'
 import type { RestoreOptions } from './backup/restore.ts'
 import type { ReadOptions } from './backup/verify.ts'
+import type { CompactOptions } from './compact.ts'
 import type { CommonOptions } from './command-context.ts'
 import type { ResetOptions, SeedOptions } from './demo/demo.ts'
 import type { Describe } from './describe.ts'
@@ -144,6 +145,22 @@ const describeMigrate: Describe = (program, run, context) => {
     .action((options: CommonOptions) => run(async () => (await import('./migrate.ts')).migrateUnlock(context, options)))
 }
 
+const describeDatabase: Describe = (program, run, context) => {
+  const database = program.command('database').description('The file of an SQLite database.')
+
+  withJson(database.command('compact'))
+    .description('Return the unused space of the SQLite file to the file system. The service must be stopped.')
+    .option('--dry-run', 'say how much is unused and how much free space it takes, and change nothing')
+    .addHelpText(
+      'after',
+      examples('moorage database compact --dry-run', 'moorage database compact') +
+        '\n\nIt takes free space of up to twice the size of the file. An interruption leaves the database as it was.',
+    )
+    .action((options: CompactOptions) =>
+      run(async () => (await import('./compact.ts')).compactDatabase(context, options)),
+    )
+}
+
 const describeConfig: Describe = (program, run, context) => {
   const config = program.command('config').description('Validate, print or describe the settings.')
 
@@ -245,6 +262,7 @@ export const frameCommands: readonly Describe[] = [
   describeService,
   describeMigrate,
   describeKeys,
+  describeDatabase,
   describeBackup,
   describeDemo,
   describeConfig,

@@ -27,6 +27,7 @@ const commands = [
   'bus init',
   'helm install',
   'helm version',
+  'database compact',
   'backup create',
   'backup verify',
   'backup restore',

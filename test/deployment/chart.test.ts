@@ -161,6 +161,8 @@ test('the chart is of this release, lints without a warning, and its schema is v
   }
 })
 
+const limited = (memory: string | number): Values => ({ resources: { limits: { memory } } })
+
 const refused: readonly (readonly [Values, RegExp])[] = [
   [{ image: { digest: '' } }, /image\/digest/],
   [{ image: { digest, tag: 'latest' } }, /tag/],
@@ -174,6 +176,18 @@ const refused: readonly (readonly [Values, RegExp])[] = [
   [{ database: { embedded: true }, replicas: 1 }, /data/],
   [{ database: { secret: { name: '', key: 'url' } } }, /database\/secret\/name/],
   [{ migration: { secret: { name: '', key: 'url' } } }, /migration\/secret\/name/],
+  [{ settings: { MOORAGE_WORKERS: 3 } }, /MOORAGE_WORKERS is 3, .* at least 1070Mi, and it is 1Gi/],
+  [{ settings: { MOORAGE_WORKERS: '2' }, ...limited('749Mi') }, /at least 750Mi, and it is 749Mi/],
+  [{ settings: { MOORAGE_WORKERS: 2 }, ...limited('786431k') }, /at least 750Mi, and it is 786431k/],
+  [{ settings: { MOORAGE_WORKERS: 2 }, ...limited(786_000_000) }, /at least 750Mi, and it is 7.86e\+08/],
+]
+
+const accepted: readonly Values[] = [
+  { settings: { MOORAGE_WORKERS: 2 } },
+  { settings: { MOORAGE_WORKERS: '2' }, ...limited('0.74Gi') },
+  { settings: { MOORAGE_WORKERS: 2 }, ...limited(787_000_000) },
+  { settings: { MOORAGE_WORKERS: 64 }, resources: { limits: null } },
+  { settings: { MOORAGE_WORKERS: 64 }, ...limited('1Ti') },
 ]
 
 test('values that would not work are refused before anything is sent', async (t) => {
@@ -186,6 +200,11 @@ test('values that would not work are refused before anything is sent', async (t)
     t.not(status, 0, JSON.stringify(values))
     t.regex(stderr, message)
   }
+  for (const values of accepted)
+    await t.notThrowsAsync(
+      withValues(merged(image, values), (file) => cli.must('template', 'moorage', chart, '-f', file)),
+      JSON.stringify(values),
+    )
 })
 
 test('the API server accepts what the chart makes of each pair of values; its pods keep the restricted standard', async (t) => {

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import test from 'ava'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
@@ -383,4 +383,30 @@ test('whatever is at an address, and whatever keeps it from being reached, the c
     t.regex(problems[0]?.reason ?? '', reason, what)
   }
   t.is(told.size, 1, [...told].join('\n'))
+})
+
+test('a cluster that sends interim responses without end is not reached', async (t) => {
+  const { fake, budgets, connection } = await hostile()
+  const reasons: string[] = []
+  const report = ({ reason }: ConnectionProblem) => void reasons.push(reason)
+  const transport = makeUndiciClusterTransport(pools, egress, { budgets, json, report })
+  const sendInterim = (socket: Socket, count: number): void => {
+    for (let sent = 0; sent < count; sent += 1) socket.write('HTTP/1.1 103 Early Hints\r\n\r\n')
+  }
+  fake.on('/few', (req, res) => {
+    sendInterim(req.socket, 5)
+    res.end('{}')
+  })
+  fake.on('/endless', (req) => sendInterim(req.socket, 6))
+  for (const isLongLived of [false, true]) {
+    const relay = async (target: string) => {
+      const exchange = recordedExchange('GET', target)
+      const outcome = await transport.relay(connection, { ...getting(target), isLongLived }, exchange, never)
+      return isLeft(outcome) ? outcome.left.tag : exchange.answer.status
+    }
+    t.is(await relay('/few'), 200)
+    t.is(await relay('/endless'), 'ClusterUnreachable')
+  }
+  await until('the requests are gone', () => fake.openRequests() === 0 || undefined)
+  t.deepEqual(reasons, ['more than 5 interim responses', 'more than 5 interim responses'])
 })

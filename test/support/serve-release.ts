@@ -37,7 +37,20 @@ export const serveRelease = async (fake: FakeKubernetes, description: string): P
       res.writeHead(200, { 'content-type': 'application/json' })
       res.end(JSON.stringify(body))
     })
-  const list = { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata: {}, items: [{ metadata }] }
+  const listOf = (items: readonly object[]): object => ({
+    kind: 'PartialObjectMetadataList',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: {},
+    items,
+  })
+  const list = listOf([{ metadata }])
+  // A list of a namespace that does not exist is empty, as of the real API server.
+  fake.on('/api/v1/namespaces/', (req, res) => {
+    const path = (req.url ?? '').split('?')[0] ?? ''
+    const isList = /^\/api\/v1\/namespaces\/[^/]+\/secrets$/.test(path)
+    res.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' })
+    res.end(JSON.stringify(isList ? listOf([]) : { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404 }))
+  })
   answer('/api/v1/secrets', list)
   answer('/api/v1/namespaces/shop/secrets', list)
   answer(`/api/v1/namespaces/shop/secrets/${name}`, secret)

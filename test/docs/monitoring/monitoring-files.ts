@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { fromRoot } from '../asvs-table.ts'
-import type { Alert } from './alerts.ts'
+import type { Alert } from './alert.ts'
 import { alerts } from './alerts.ts'
 import { dashboardJson } from './dashboard.ts'
 
