@@ -1,3 +1,4 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { strangersOf } from '../../../adapters/system/allowances.ts'
@@ -115,7 +116,7 @@ export const accountOf = ({ principal, sourceIp }: Pick<RequestContext, 'princip
 export const callOf = (context: RequestContext, signal: AbortSignal): Call => {
   const call = {
     principal: context.principal,
-    ...(context.rememberedUserId === undefined ? {} : { rememberedUserId: context.rememberedUserId }),
+    ...definedFields({ rememberedUserId: context.rememberedUserId }),
     requestId: context.requestId,
     sourceIp: context.sourceIp,
     userAgent: context.userAgent,
