@@ -38,7 +38,7 @@ const judgedLimit = 64 * 1024
 
 /**
  * Interim responses (1xx) that a cluster may send before its answer, as many as Go's HTTP client takes. Each starts
- * the time for the headers anew, so without a limit a cluster could hold a connection for ever.
+ * the time for the headers again, so without a limit a cluster could hold a connection for ever.
  */
 const mostInterimResponses = 5
 
