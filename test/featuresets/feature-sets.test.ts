@@ -456,29 +456,45 @@ test('a cluster has the features of one set: a second set with it gets none, whi
   t.regex(added.json.message, new RegExp(`is in the set ${wide} too`))
 })
 
-test('a spoke that the hub does not know the identity of is named in the answer', async (t) => {
+test('an installation names the spokes that the hub does not serve, with each reason', async (t) => {
   const {
     set,
     featureSet,
     names: [name],
   } = await fresh()
-  const known = await world.spoke(set, undefined)
+  const served = await world.spoke(set, 'enabledFeatures: []\n')
+  const silent = await world.spoke(set, undefined)
   const unknown = await world.plant(
     'managedclusters',
     { name: unique('spoke'), labels: { 'cluster.open-cluster-management.io/clusterset': set } },
     { hubAcceptsClient: true },
   )
-  const { json } = await expectStatus(install(set, modelOf(featureSet, { [name]: {} })), 200)
-  t.deepEqual(
-    (json as { unservedClusters: { name: string }[] }).unservedClusters.map((each) => each.name),
-    [unknown],
-  )
-  t.regex(JSON.stringify(json), /does not report the claim cluster\.ace\.info/)
-  const status = (await expectStatus(world.ofSet('GET', set, `/sync-status/${name}`), 200)).json as {
-    reasons: Record<string, string>
+  const unserved = async (): Promise<Readonly<Record<string, string>>> => {
+    const { json } = await expectStatus(install(set, modelOf(featureSet, { [name]: {} })), 200)
+    return Object.fromEntries(
+      json.unservedClusters.map((each: { name: string; reason: string }) => [each.name, each.reason]),
+    )
   }
-  t.regex(status.reasons[unknown] ?? '', /claim cluster\.ace\.info.*Its state is not known/)
-  t.regex(status.reasons[known] ?? '', /^Its agent does not report its features/)
+  const withoutCore = /gives no features to a cluster set without opscenter-features and kube-ui-server/
+  const withoutClaim = /claim features\.ace\.info\. Until it does, the hub gives it only the feature set opscenter-core/
+  const before = await unserved()
+  t.deepEqual(Object.keys(before).sort(), [served, silent, unknown].sort())
+  for (const reason of Object.values(before)) t.regex(reason, withoutCore)
+
+  const core = { featureSet: 'opscenter-core', chart: chartOf('core') }
+  const features = { ...(await installed(set)), 'opscenter-features': core, 'kube-ui-server': core }
+  await world.replaceSpec('managedclustersetprofiles', { name: set }, { features })
+  const after = await unserved()
+  t.deepEqual(Object.keys(after).sort(), [silent, unknown].sort())
+  for (const reason of Object.values(after)) {
+    t.notRegex(reason, withoutCore)
+    t.regex(reason, withoutClaim)
+  }
+  t.notRegex(after[silent] ?? '', /cluster\.ace\.info/)
+  t.regex(after[unknown] ?? '', /does not report the claim cluster\.ace\.info/)
+  const { reasons } = (await expectStatus(world.ofSet('GET', set, `/sync-status/${name}`), 200)).json
+  t.regex(reasons[unknown], /claim cluster\.ace\.info.*Its state is not known/)
+  t.regex(reasons[silent], withoutClaim)
 })
 
 declareCoreFeatureCases()

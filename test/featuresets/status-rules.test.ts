@@ -87,6 +87,7 @@ test('the comparison of all features agrees with that of each one, and puts a sp
   const spokes = fc.array(
     fc.record({
       claim,
+      hasClaim: fc.boolean(),
       unready: someNames.map((all) => new Set<string>(all)),
       silence: fc.constantFrom(undefined, undefined, 'It is away.'),
       isIdentified: fc.boolean(),
@@ -136,6 +137,7 @@ test('the comparison of all features agrees with that of each one, and puts a sp
 })
 
 const reporting = {
+  hasClaim: true,
   unready: new Set<string>(),
   silence: undefined,
   isIdentified: true,

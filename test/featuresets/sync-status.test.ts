@@ -12,7 +12,11 @@ test.before(async () => {
 })
 test.after.always(() => world?.service.stop())
 
-/** A set with two installed features, one of them at a version, and a third feature of the catalogue. */
+/** Without these features the controllers of a hub reject a profile. */
+const core = 'opscenter-core'
+const coreFeatures = { 'opscenter-features': { featureSet: core }, 'kube-ui-server': { featureSet: core } }
+
+/** A set with the core features and two installed features, one of them at a version, and a third feature of the catalogue. */
 const setWithFeatures = async () => {
   const [set, featureSet] = [await world.set(), await world.featureSet()]
   const [pinned, loose, other] = [
@@ -20,7 +24,11 @@ const setWithFeatures = async () => {
     await world.feature(featureSet),
     await world.feature(featureSet),
   ]
-  await world.profile(set, { [pinned]: { featureSet, chart: chartOf(pinned, '1.2.0') }, [loose]: { featureSet } })
+  await world.profile(set, {
+    ...coreFeatures,
+    [pinned]: { featureSet, chart: chartOf(pinned, '1.2.0') },
+    [loose]: { featureSet },
+  })
   return { set, featureSet, pinned, loose, other }
 }
 
@@ -96,12 +104,13 @@ test('a spoke is in sync if it has the installed feature in the installed versio
   const broken = await world.spoke(set, 'enabledFeatures: {a: [\n', 'f')
   const wrong = await world.spoke(set, 'enabledFeatures: 7\n', 'g')
   await world.spoke(await world.set(), `enabledFeatures: [${pinned}]\n`, 'elsewhere')
-  const unreported = Object.fromEntries(
-    [silent, broken, wrong].map((name) => [
-      name,
-      'Its agent does not report its features, or not in a form that can be read.',
-    ]),
-  )
+  const unreadable = 'The claim features.ace.info of its agent cannot be read.'
+  const unreported = {
+    [silent]:
+      'Its agent does not report the claim features.ace.info. Until it does, the hub gives it only the feature set opscenter-core.',
+    [broken]: unreadable,
+    [wrong]: unreadable,
+  }
   const lists = { insyncClusters: [same, list], outOfSyncClusters: [older, external, silent, broken, wrong] }
   const ofPinned = {
     ...lists,
@@ -117,8 +126,9 @@ test('a spoke is in sync if it has the installed feature in the installed versio
   }
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, ofPinned)
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ofLoose)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {
-    [featureSet]: { [pinned]: ofPinned, [loose]: ofLoose },
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
+    [pinned]: ofPinned,
+    [loose]: ofLoose,
   })
 })
 
@@ -133,8 +143,10 @@ test('a spoke that has a feature which is not installed on the set is out of syn
   }
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${other}`), 200)).json, ofOther)
   const both = { insyncClusters: [inStep, stray], outOfSyncClusters: [] }
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {
-    [featureSet]: { [pinned]: both, [loose]: both, [other]: ofOther },
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
+    [pinned]: both,
+    [loose]: both,
+    [other]: ofOther,
   })
 })
 
@@ -171,6 +183,31 @@ test('a release that is reported as not ready is out of sync, as the work of its
     [pinned]: unready,
     [loose]: ready,
   })
+})
+
+test('a set without the core features is rejected by the hub, as each feature that did not arrive says', async (t) => {
+  const [set, featureSet] = [await world.set(), await world.featureSet()]
+  const feature = await world.feature(featureSet)
+  const [present, absent] = [
+    await world.spoke(set, `enabledFeatures: [${feature}]\n`, 'a'),
+    await world.spoke(set, 'enabledFeatures: []\n', 'b'),
+  ]
+  const shown = (rejected: string) => ({
+    insyncClusters: [present],
+    outOfSyncClusters: [absent],
+    reasons: { [absent]: `${rejected}It does not have the feature.` },
+  })
+  const read = async () => [
+    (await expectStatus(world.ofSet('GET', set, `/sync-status/${feature}`), 200)).json,
+    (await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet][feature],
+  ]
+  await world.profile(set, { [feature]: { featureSet } })
+  const rejected =
+    'The hub gives no features to a cluster set without opscenter-features and kube-ui-server. Install them on the set. '
+  t.deepEqual(await read(), [shown(rejected), shown(rejected)])
+  const withCore = { features: { ...coreFeatures, [feature]: { featureSet } } }
+  await world.replaceSpec('managedclustersetprofiles', { name: set }, withCore)
+  t.deepEqual(await read(), [shown(''), shown('')])
 })
 
 test('a set that selects by labels has the clusters that it selects', async (t) => {

@@ -184,7 +184,15 @@ step('The customer becomes a client organization with a cluster', async (t) => {
   t.true(own.text.includes(held.uid), own.text)
   held.id = (await expectStatus(ofClient('GET', `/api/v1/orgs/${held.name}`), 200)).json.id as number
   t.deepEqual(await clients.namespacesOf(held.name), [held.name, `${held.name}-gw`, `${held.name}-monitoring`])
-  t.true((await objectsNaming(clients.hub.spoke, kindsOfSpoke, held.name)).length > 8)
+  // Members get accounts and role bindings with their first request to the cluster.
+  t.deepEqual(await objectsNaming(clients.hub.spoke, kindsOfSpoke, held.name), [
+    `Namespace /${held.name}`,
+    `Namespace /${held.name}-gw`,
+    `Namespace /${held.name}-monitoring`,
+    `ServiceAccount moorage-clients/${held.name}`,
+    `ConfigMap ${held.name}-gw/client-gateway`,
+    `ConfigMap ${held.name}-monitoring/client-telemetry`,
+  ])
 })
 
 step('The vendor gives a contract, and the cluster a license', async (t) => {

@@ -1,16 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type {
-  Hub,
-  HubChangeFailure,
-  HubObject,
-  HubReadFailure,
-  Hubs,
-  SpokeSupplies,
-} from '../../clusters/hubs/ports.ts'
+import type { Hub, HubChangeFailure, HubObject, HubReadFailure, Hubs } from '../../clusters/hubs/ports.ts'
 import { HubConflict, managedClusterKind } from '../../clusters/hubs/ports.ts'
-import { distribution, manifestWorkKind, claimedUid, isIdentified } from '../../clusters/hub-types.ts'
-import { atATime, mapWithin } from '../../kernel/concurrency.ts'
+import { distribution, manifestWorkKind } from '../../clusters/hub-types.ts'
+import { atATime } from '../../kernel/concurrency.ts'
 import { defineFailure, type Failure, type Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
@@ -23,57 +16,11 @@ import type { ClusterSetRef, OpenedSet, SetReadFailure } from './cluster-set.ts'
 import { listMembers, openSet } from './cluster-set.ts'
 import type { FeatureContents } from './rules.ts'
 import { parseModel, refused, planInstall, planRemoval, removeOperations, writeOperations } from './rules.ts'
-import type { ClusterStore } from '../../clusters/ports.ts'
-import type { Cluster } from '../../clusters/types.ts'
+import type { SupplyDeps, UnservedCluster } from './unserved.ts'
+import { makeSupplySet } from './unserved.ts'
 
-/** A spoke of a cluster set to which the controllers of the hub give no features. */
-interface UnservedCluster {
-  readonly name: string
-  readonly reason: string
-}
-
-/** Objects that are read or changed at the same time. */
+/** Objects that are changed at the same time. */
 const width = 8
-
-/** How many spokes are supplied in one request. */
-const maxSupplied = 50
-
-const supplied = `What the hub needs was written on the cluster now. Its features follow when its agent has reported the claim ${distribution.infoClaim}.`
-const lacking =
-  `Its agent does not report the claim ${distribution.infoClaim}, and it could not be written on the cluster. ` +
-  'Until it is there, the hub gives features neither to this cluster nor to those after it.'
-
-/** Finds the record of a managed cluster: by the hub and the name there, otherwise by its UID. */
-const recordFinder = (hub: Hub, records: readonly Cluster[]): ((cluster: HubObject) => Cluster | undefined) => {
-  const hubUid = records.find(({ id }) => id === hub.id)?.uid ?? ''
-  return (cluster) =>
-    records.find(
-      ({ hubClusterUid, managedClusterName }) =>
-        hubUid !== '' && hubClusterUid === hubUid && managedClusterName === cluster.name,
-    ) ?? records.find(({ uid }) => uid !== '' && uid === claimedUid(cluster))
-}
-
-interface SupplyDeps {
-  readonly clusters: Pick<ClusterStore, 'listOf'>
-  readonly supplies: Pick<SpokeSupplies, 'supply'>
-}
-
-/**
- * Returns the spokes of a set that the hub does not know the identity of, by name, after writing what is missing on
- * those for which the account has a credential. None if the set cannot be listed.
- */
-const makeSupplySet =
-  ({ clusters, supplies }: SupplyDeps) =>
-  async (call: SignedInCall<never>, opened: OpenedSet): Promise<readonly UnservedCluster[]> => {
-    const members = await listMembers(opened)
-    const unknown = isLeft(members) ? [] : members.right.filter((member) => !isIdentified(member))
-    const recordOf = recordFinder(opened.hub, unknown.length === 0 ? [] : await clusters.listOf(opened.hub.ownerId))
-    return mapWithin(unknown, width, async (member, index): Promise<UnservedCluster> => {
-      const record = index < maxSupplied ? recordOf(member) : undefined
-      const isSupplied = record !== undefined && (await supplies.supply(call, record, member))
-      return { name: member.name, reason: isSupplied ? supplied : lacking }
-    })
-  }
 
 const { setProfile, profileBinding } = distribution.kinds
 
@@ -168,7 +115,7 @@ export interface FeatureSetValues extends ClusterSetRef {
 
 /**
  * Installs features of a feature set on a cluster set, with what they need. An installed feature gets the new values as
- * a whole. Returns the spokes of the set to which the hub gives no features.
+ * a whole. Returns the spokes of the set to which the hub does not give the feature set.
  */
 export const makeInstallFeatureSet = ({ hubs, unitOfWork, ...deps }: ChangeDeps & SupplyDeps) => {
   const supplySet = makeSupplySet(deps)
@@ -185,13 +132,16 @@ export const makeInstallFeatureSet = ({ hubs, unitOfWork, ...deps }: ChangeDeps 
     if (isLeft(catalogue)) return catalogue
     const alone = await checkAlone(opened.right)
     if (isLeft(alone)) return alone
-    const changed = await writeProfile(hub, set.name, (installed) =>
-      planInstall(catalogue.right, installed, parsed.right),
-    )
+    let present: readonly string[] = []
+    const changed = await writeProfile(hub, set.name, (installed) => {
+      const contents = planInstall(catalogue.right, installed, parsed.right)
+      if (!isLeft(contents)) present = [...installed.keys(), ...contents.right.keys()]
+      return contents
+    })
     if (isLeft(changed)) return changed
     const { featureSet } = parsed.right
     const changes = { clusterSet: set.name, featureSet, features: changed.right }
-    const unserved = await supplySet(call, opened.right)
+    const unserved = await supplySet(call, opened.right, { featureSet, present })
     return unitOfWork.run<never, readonly UnservedCluster[]>(call, async ({ audit }) => {
       if (changed.right.length > 0) await audit.record(auditOf(hub, 'cluster.featureset_installed', changes))
       return right(unserved)

@@ -12,6 +12,7 @@ import type { FeatureClaim, FeatureClaims } from './claims.ts'
 import type { ClusterSetRef, SetReadFailure } from './cluster-set.ts'
 import { findMembers } from './cluster-set.ts'
 import type { VersionInRange } from './ports.ts'
+import { hasFeaturesClaim, lacksFeaturesClaim, whyRejected } from './unserved.ts'
 
 /** The feature is neither in the catalogue of the hub nor installed on the cluster set. */
 export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound', 'The hub does not have this feature.')
@@ -34,6 +35,8 @@ export type SyncStatuses = Readonly<Record<string, Readonly<Record<string, SyncS
 export interface SpokeFeatures {
   /** Undefined: not known. */
   readonly claim: FeatureClaim | undefined
+  /** Whether the spoke has a claim on its features, readable or not. */
+  readonly hasClaim: boolean
   /** The features whose releases are reported as not ready. */
   readonly unready: ReadonlySet<string>
   /** Why nothing that the spoke has reported counts; undefined if its agent reports. */
@@ -51,7 +54,9 @@ export interface FeatureStep {
 const inStep: FeatureStep = { reason: undefined }
 const outOfStep = (reason: string): FeatureStep => ({ reason })
 
-const reportsNothing = 'Its agent does not report its features, or not in a form that can be read.'
+const unreadable = `The claim ${distribution.featuresClaim} of its agent cannot be read.`
+const whyUnknown = ({ silence, hasClaim }: Pick<SpokeFeatures, 'silence' | 'hasClaim'>): string =>
+  silence ?? (hasClaim ? unreadable : lacksFeaturesClaim)
 
 /**
  * Compares a spoke with its set in one feature. `wanted` is the feature as installed on the set. A spoke of which
@@ -70,7 +75,7 @@ export const compareFeature = (
   if (silence !== undefined) return outOfStep(silence)
   const notApplied = wanted === undefined ? undefined : unapplied.get(wanted.featureSet)
   if (notApplied !== undefined) return outOfStep(notApplied)
-  if (claim === undefined) return outOfStep(reportsNothing)
+  if (claim === undefined) return outOfStep(whyUnknown(spoke))
   const version = claim.external.has(name) ? undefined : claim.enabled.get(name)
   if (wanted === undefined)
     return version === undefined
@@ -157,6 +162,7 @@ const makeSpokeFeatures = (
   const [unready, unapplied] = [unreadyFeatures(works), unappliedWorks(works)]
   return (cluster) => ({
     claim: claims.of(cluster),
+    hasClaim: hasFeaturesClaim(cluster),
     unready: unready.get(cluster.name) ?? none,
     silence: whySilent(cluster),
     isIdentified: isIdentified(cluster),
@@ -199,10 +205,12 @@ const addStep = (
   cluster: string,
   { reason }: FeatureStep,
   { isIdentified: isKnown }: SpokeFeatures,
+  rejected?: string,
 ): void => {
   if (reason === undefined) tally.insyncClusters.push(cluster)
   else tally.outOfSyncClusters.push(cluster)
-  const text = [...(isKnown ? [] : [unidentified]), ...(reason === undefined ? [] : [reason])].join(' ')
+  const reasons = [isKnown ? undefined : unidentified, ...(reason === undefined ? [] : [rejected, reason])]
+  const text = reasons.filter((each) => each !== undefined).join(' ')
   if (text !== '' && tally.reasons.size < maxReasons) tally.reasons.set(cluster, text)
 }
 
@@ -218,17 +226,19 @@ export const makeSyncComparison = (
   { features }: Pick<Catalogue, 'features'>,
   isInRange: VersionInRange,
 ): SyncComparison => {
+  const rejected = whyRejected(installed.keys())
   const tallies = new Map([...installed.keys()].map((name) => [name, newTally()]))
   const unknown: (readonly [cluster: string, spoke: SpokeFeatures])[] = []
 
   const count = (name: string, wanted: InstalledFeature | undefined, cluster: string, spoke: SpokeFeatures): void => {
     const step = compareFeature(name, wanted, spoke, isInRange)
-    if (step !== undefined) addStep(getOrMake(tallies, name, newTally), cluster, step, spoke)
+    const reject = wanted === undefined ? undefined : rejected
+    if (step !== undefined) addStep(getOrMake(tallies, name, newTally), cluster, step, spoke, reject)
   }
   /** A cluster whose features are not known may have a feature that the set does not have. */
   const withUnknown = (name: string, tally: Tally): SyncStatus => {
     if (installed.has(name)) return statusOf(tally)
-    for (const [cluster, spoke] of unknown) addStep(tally, cluster, { reason: spoke.silence ?? reportsNothing }, spoke)
+    for (const [cluster, spoke] of unknown) addStep(tally, cluster, { reason: whyUnknown(spoke) }, spoke)
     return statusOf({ ...tally, outOfSyncClusters: tally.outOfSyncClusters.sort() })
   }
   const featureSetOf = (name: string): string =>
@@ -324,7 +334,8 @@ export const makeGetSyncStatus =
     if (isLeft(clusters)) return clusters
     if (isLeft(profile)) return profile
     if (isLeft(feature)) return feature
-    const wanted = installedIn(profile.right).get(name)
+    const installed = installedIn(profile.right)
+    const wanted = installed.get(name)
     if (wanted === undefined && feature.right === undefined)
       return left(FeatureMissing(`The hub has no feature ${name}.`))
     const works = wanted === undefined ? right([]) : await listWorks(hub, clusterSet, wanted.featureSet)
@@ -332,12 +343,13 @@ export const makeGetSyncStatus =
     const featuresOf = makeSpokeFeatures(claims, works.right)
     const inRange = rememberedRanges(isInRange)
     const tally = newTally()
+    const rejected = wanted === undefined ? undefined : whyRejected(installed.keys())
     await Promise.all(
       clusters.right.map((cluster) =>
         slices.run(() => {
           const spoke = featuresOf(cluster)
           const step = compareFeature(name, wanted, spoke, inRange)
-          if (step !== undefined) addStep(tally, cluster.name, step, spoke)
+          if (step !== undefined) addStep(tally, cluster.name, step, spoke, rejected)
         }),
       ),
     )

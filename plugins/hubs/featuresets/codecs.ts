@@ -125,7 +125,7 @@ export const FeatureSetInstalled = answer(
   {
     unservedClusters: described(
       t.readonlyArray(UnservedCluster),
-      'The spokes of the cluster set to which the hub gives no features, by name; empty if it serves all.',
+      'The spokes of the cluster set to which the hub does not give the feature set, by name; empty if it serves all.',
     ),
   },
   'FeatureSetInstalled',

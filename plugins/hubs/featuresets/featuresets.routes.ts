@@ -106,8 +106,9 @@ export const installFeatureSet = route({
     `${modelRules} The values of an installed feature are replaced as a whole; features that the body does ` +
     'not name stay as they are. A set with a cluster that is in ' +
     'another set with features is 422. `unservedClusters` has the clusters of the set to which the hub ' +
-    'gives no features, with the reason: those without the claim ' +
-    '`cluster.ace.info`, which is written on them where the account has an access config.',
+    'does not give the feature set, with the reasons: a set without the core features; a cluster without the claim ' +
+    '`features.ace.info`, which gets the core feature set only; a cluster without the claim ' +
+    '`cluster.ace.info`, which is written on it where the account has an access config.',
   access: requires('can_manage_feature_sets', clusterSetInPath),
   body: model,
   ok: json(200, FeatureSetInstalled, {
