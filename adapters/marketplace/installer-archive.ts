@@ -53,7 +53,7 @@ sha256sum -c SHA256SUMS
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const installScript = ({ chart, chartVersion }: ArchiveContent): string => `#!/bin/sh
-# Installs the chart, or upgrades it. Helm and a kubeconfig of the cluster are needed.
+# Installs the chart, or upgrades it. Helm and a kubeconfig of the cluster are needed. Arguments are passed to helm.
 set -eu
 cd "$(dirname "$0")"
 sha256sum -c SHA256SUMS >/dev/null
@@ -64,7 +64,8 @@ version=\${CHART_VERSION:-$default_version}
 : "\${chart:?set CHART to the chart of the product}"
 release=\${RELEASE:-moorage-installation}
 namespace=\${NAMESPACE:-moorage-installation}
-set -- upgrade --install "$release" "$chart" --namespace "$namespace" --create-namespace --values values.yaml --wait
+set -- --values values.yaml --wait "$@"
+set -- upgrade --install "$release" "$chart" --namespace "$namespace" --create-namespace "$@"
 if [ -n "$version" ]; then set -- "$@" --version "$version"; fi
 exec helm "$@"
 `

@@ -8,7 +8,7 @@ import { definedFields } from '../../core/kernel/json.ts'
 import type { CloudAMetering } from '../../core/marketplace/metering/ports.ts'
 import type { MeterUsage, ProviderResult } from '../../core/marketplace/metering/types.ts'
 import type { EgressClient } from '../outbound/egress-client.ts'
-import { badAnswer, loadProvider, makePace, notConfigured, refused, unreached } from './sending.ts'
+import { badAnswer, loadProvider, makePace, notConfigured, refused, throttledFor, unreached } from './sending.ts'
 
 const packageName = '@aws-sdk/client-marketplace-metering'
 
@@ -84,20 +84,22 @@ interface SdkError {
   readonly name?: string
   readonly message?: string
   readonly $fault?: 'client' | 'server'
-  readonly $metadata?: { readonly attempts?: number }
+  readonly $metadata?: { readonly attempts?: number; readonly httpStatusCode?: number }
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> }
 }
 
 const unconfigured = /^(CredentialsProviderError|TokenProviderError|ProviderError)$/
 
 /** Returns what an error of the package means. The provider's own errors have a fault. */
 const resultOf = (error: unknown): ProviderResult<never> => {
-  const { name = '', message = '', $fault, $metadata } = error as SdkError
+  const { name = '', message = '', $fault, $metadata, $response } = error as SdkError
   const tries = $metadata?.attempts ?? 1
   if (unconfigured.test(name)) return notConfigured('No credentials of the provider are found.', error)
   if (message === 'Region is missing') return notConfigured('The region of the provider is not known.', error)
   if (error instanceof SyntaxError) return badAnswer(error, tries)
   if ($fault === undefined) return unreached(error, tries)
   const said = refused(name, message, tries)
+  if ($metadata?.httpStatusCode === 429) return throttledFor(said, $response?.headers?.['retry-after'])
   if ($fault === 'client' || said.kind === 'failed') return said
   return { ...said, kind: 'failed', mayBeRecorded: true }
 }

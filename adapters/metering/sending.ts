@@ -31,6 +31,16 @@ export const refused = (code: unknown, message: unknown, attempts: number): Refu
   return { kind: 'refused', code: text, message: said, attempts }
 }
 
+/** A wait that a provider does not name, and the longest that is passed on. */
+const [usualWaitSeconds, longestWaitSeconds] = [1, 3600]
+
+/** Returns a refusal with the wait that a 429 of a provider asks for in seconds. An HTTP date counts as none. */
+export const throttledFor = (result: Refused | Failed, retryAfter: string | null | undefined): Refused | Failed => {
+  if (result.kind !== 'refused') return result
+  const asked = /^\d{1,9}$/.test(retryAfter ?? '') ? Number(retryAfter) : usualWaitSeconds
+  return { ...result, retryAfterSeconds: Math.min(Math.max(usualWaitSeconds, asked), longestWaitSeconds) }
+}
+
 const causeOf = (error: unknown): Failed['cause'] => {
   const { name, message } = error as { readonly name?: unknown; readonly message?: unknown }
   return { name: shortened(name ?? 'Error'), message: shortened(message ?? error) }

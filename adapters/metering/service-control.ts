@@ -4,7 +4,7 @@ import { isObject, listAt, textAt } from '../../core/kernel/json.ts'
 import type { CheckError, ServiceControl } from '../../core/marketplace/metering/ports.ts'
 import type { ProviderResult, ReportAnswer, ServiceOperation } from '../../core/marketplace/metering/types.ts'
 import type { EgressClient } from '../outbound/egress-client.ts'
-import { badAnswer, loadProvider, notConfigured, refused, unreached, within } from './sending.ts'
+import { badAnswer, loadProvider, notConfigured, refused, throttledFor, unreached, within } from './sending.ts'
 
 const packageName = '@googleapis/servicecontrol'
 
@@ -77,7 +77,7 @@ const bodyOf = (operation: ServiceOperation): servicecontrol_v1.Schema$Operation
 
 interface GoogleError {
   readonly message?: string
-  readonly response?: { readonly status?: number; readonly data?: unknown }
+  readonly response?: { readonly status?: number; readonly data?: unknown; readonly headers?: Headers }
 }
 
 /**
@@ -89,6 +89,7 @@ const resultOf = (error: unknown, tries: number): ProviderResult<never> => {
   const status = textAt(response.data, 'error', 'status')
   if (status === '') return badAnswer(new Error(`The provider answers ${response.status} without a code.`), tries)
   const said = refused(status, textAt(response.data, 'error', 'message'), tries)
+  if (response.status === 429) return throttledFor(said, response.headers?.get('retry-after'))
   return response.status < 500 || said.kind === 'failed' ? said : { ...said, kind: 'failed', mayBeRecorded: true }
 }
 

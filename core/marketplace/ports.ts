@@ -258,14 +258,7 @@ export interface NewInstaller extends InstallerPlan {
   readonly archive: Uint8Array
 }
 
-/** The first account of an installation, as the customer chose it. */
-export interface InstallationAdmin {
-  readonly username: string
-  /** Undefined if none was sent. */
-  readonly password: Secret | undefined
-}
-
-/** Installers, with their archives and the passwords that were sent with binds. */
+/** Installers, with their archives. */
 export interface InstallerStore {
   /** Returns the installers, the newest first. */
   list(page: PageRequest): Promise<Page<Installer>>
@@ -276,21 +269,17 @@ export interface InstallerStore {
   insert(installer: NewInstaller, at: Date): Promise<InstallerId>
   /** Returns the archive; undefined if there is no such installer. */
   archive(ref: string): Promise<Uint8Array | undefined>
-  /** Binds a locked installer. The password is sealed. */
+  /** Binds a locked installer. */
   bind(
     installer: Pick<Installer, 'id' | 'ref'>,
     subscriptionId: SubscriptionId,
     binding: Omit<Binding, 'installerRef'>,
-    admin: InstallationAdmin,
+    adminUsername: string,
     when: { readonly at: Date; readonly linkUntil: Date },
   ): Promise<void>
   /** Moves the end of the link, unless another request has done so: then nothing changes. */
   renewLink(id: InstallerId, from: Date, to: Date): Promise<void>
-  /** Returns the password that was sent with the bind, until it is erased. */
-  adminPassword(ref: string): Promise<Secret | undefined>
-  /** Erases the password of the installer that is bound to a subscription. */
-  erasePasswordOf(subscriptionId: SubscriptionId): Promise<void>
-  /** Erases the passwords of installers that were bound before an instant. Returns how many. */
+  /** Erases passwords that an earlier release sealed with binds before an instant. Returns how many. */
   erasePasswordsBefore(at: Date): Promise<number>
 }
 export const InstallerStoreToken = token<InstallerStore>('marketplace.InstallerStore')

@@ -212,7 +212,7 @@ export const sweepGroup = defineGroup({
     return [
       {
         id: sweepId,
-        summary: 'Erase passwords of installations after a day, and answers to notifications after 90 days',
+        summary: 'Erase passwords that an earlier release kept, and answers to notifications after 90 days',
         everySeconds: 3600,
         run: async (signal) => {
           while (!signal.aborted && (await sweep(ownCall(sweepId, signal))) > 0);

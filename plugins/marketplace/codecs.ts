@@ -33,10 +33,13 @@ const BindingInfo = request(
       'The cluster of the installation. The UID of its namespace kube-system is bound to the contracts.',
     ),
     cloudAAccountID: described(optional(freeText(12)), 'The account in cloud A: 12 digits.'),
-    adminUsername: described(optional(freeText(255)), 'The name of the first account of the installation.'),
+    adminUsername: described(
+      optional(freeText(255)),
+      'The name of the first account of the installation. It is shown with the status of the installer.',
+    ),
     adminPassword: described(
       optional(givenText(1024)),
-      'The password of the first account. It is stored sealed, and erased when the installation is provisioned.',
+      'The password of the first account. Ignored and not stored: the installer hands it to the installation itself.',
     ),
     domainWhiteList: described(optional(listOf(freeText(253), 100)), 'Domains of users of the installation. Ignored.'),
     options: described(optional(FreeObjectCodec), 'Options of the installation. Ignored.'),

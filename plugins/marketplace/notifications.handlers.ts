@@ -40,7 +40,6 @@ const bindingOf = (info: WireBinding): BindingInfo => ({
   clusterId: info.clusterId,
   cloudAAccountID: info.cloudAAccountID,
   adminUsername: info.adminUsername,
-  adminPassword: info.adminPassword,
 })
 
 type Settings = Parameters<typeof refusalOfDeployment>[0]

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
 import type { ContractId } from '../../core/contracts/types.ts'
-import { InstallerStoreToken } from '../../core/marketplace/ports.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { until } from '../support/until.ts'
@@ -207,14 +206,12 @@ test('an application is bought, provisioned, bound and deleted; its contracts be
     t.deepEqual([status, text], [200, ''])
   }
   t.is(await stateOf(application), 'Pending')
-  const adminPassword = `pass-${randomUUID()}`
-  const bound = await notify(bind(application, installer, { adminPassword }))
+  const bound = await notify(bind(application, installer))
   t.is(bound.status, 200, bound.text)
   t.deepEqual(Object.keys(bound.json), ['link'])
   const subscription = await subscriptionOf(application)
   t.is(subscription?.state, 'Running')
   t.is(subscription?.cloudBBillingDetails['resourceUsageId'], sent.succeeded.billingDetails.resourceUsageId)
-  t.is(await service.running.container.resolve(InstallerStoreToken).adminPassword(installer.ref), undefined)
 
   const [contractId] = (subscription?.contractIDs ?? []) as readonly ContractId[]
   if (contractId === undefined) return t.fail('no contract began')

@@ -184,10 +184,12 @@ test('the operator creates an installer, whose archive is signed and holds what 
   // A helm that says what it is asked.
   writeFileSync(join(place, 'helm'), '#!/bin/sh\necho "$@"\n')
   for (const name of ['helm', 'install.sh', 'verify.sh']) chmodSync(join(place, name), 0o755)
-  const asked = execFileSync(join(place, 'install.sh'), { env: { PATH: `${place}:${process.env['PATH'] ?? ''}` } })
+  const asked = execFileSync(join(place, 'install.sh'), ['--set', 'admin=root'], {
+    env: { PATH: `${place}:${process.env['PATH'] ?? ''}` },
+  })
   t.regex(
     asked.toString(),
-    /^upgrade --install \S+ oci:\/\/charts\.example\/product .*--values values\.yaml --wait --version 1\.2\.3\n$/,
+    /^upgrade --install \S+ oci:\/\/charts\.example\/product .*--values values\.yaml --wait --set admin=root --version 1\.2\.3\n$/,
   )
 })
 

@@ -69,13 +69,12 @@ const info: BindingInfo = {
   clusterId: 'c1',
   cloudAAccountID: undefined,
   adminUsername: undefined,
-  adminPassword: undefined,
 }
 
 test('a bind names its marketplace, an installer and a cluster', (t) => {
-  const parsed = parseBinding({ ...info, installerId: 'A'.repeat(32), adminPassword: 'secret' }, 'CloudA')
+  const parsed = parseBinding({ ...info, installerId: 'A'.repeat(32), adminUsername: 'root' }, 'CloudA')
   t.true(isRight(parsed) && parsed.right.installerRef === 'a'.repeat(32))
-  t.true(isRight(parsed) && parsed.right.admin.password?.reveal() === 'secret')
+  t.true(isRight(parsed) && parsed.right.adminUsername === 'root')
   const wrong: readonly (BindingInfo | undefined)[] = [
     undefined,
     { ...info, marketplace: 'CloudB' },

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
-import { secret } from '../../core/kernel/secret.ts'
 import type { ClaimStore, InstallerStore, NotificationInbox, SubscriptionStore } from '../../core/marketplace/ports.ts'
 import type { Installer, Lifecycle, Subscription } from '../../core/marketplace/types.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
@@ -185,15 +184,14 @@ export const marketplaceStoresSuite = contractSuite<MarketplaceBench>(about, (on
     t.is(history[0]?.description.length, 512)
   })
 
-  onBench('an installer is bound, with a sealed password that is erased', async (t, bench) => {
+  onBench('an installer is bound to a subscription', async (t, bench) => {
     const { installers } = bench
     const [own, other] = [await inserted(bench), await inserted(bench)]
     const subscription = await obtained(bench, 'one')
     t.deepEqual([...((await installers.archive(own.ref)) ?? [])], [0, 1, 255])
     t.is(await installers.archive('none'), undefined)
     const binding = { clusterId: 'k', cloudAccountId: '123456789012' }
-    const admin = { username: 'root', password: secret('s3cret') }
-    await installers.bind(own, subscription.id, binding, admin, { at, linkUntil: later })
+    await installers.bind(own, subscription.id, binding, 'root', { at, linkUntil: later })
     const bound: Installer = {
       ...own,
       binding: { ...binding, at },
@@ -205,27 +203,13 @@ export const marketplaceStoresSuite = contractSuite<MarketplaceBench>(about, (on
     t.deepEqual(await installers.findById(own.id), bound)
     t.deepEqual(await installers.find(other.ref), other)
     t.deepEqual((await installers.list(firstPage)).items, [other, bound])
-    t.is((await installers.adminPassword(own.ref))?.reveal(), 's3cret')
-    t.is(await installers.adminPassword(other.ref), undefined)
-    t.is(await installers.erasePasswordsBefore(at), 0)
-    t.is(await installers.erasePasswordsBefore(later), 1)
-    t.is(await installers.adminPassword(own.ref), undefined)
-    await installers.bind(own, subscription.id, binding, admin, { at, linkUntil: later })
-    await installers.erasePasswordOf(subscription.id)
-    t.is(await installers.adminPassword(own.ref), undefined)
   })
 
   onBench('a link is renewed by one of several', async (t, bench) => {
     const { installers } = bench
     const own = await inserted(bench)
     const { id } = await obtained(bench, 'one')
-    await installers.bind(
-      own,
-      id,
-      { clusterId: 'k', cloudAccountId: '' },
-      { username: '', password: undefined },
-      { at, linkUntil: at },
-    )
+    await installers.bind(own, id, { clusterId: 'k', cloudAccountId: '' }, '', { at, linkUntil: at })
     await installers.renewLink(own.id, at, later)
     await installers.renewLink(own.id, at, new Date(0))
     t.deepEqual((await installers.find(own.ref))?.linkExpiresAt, later)

@@ -16,7 +16,7 @@ for (const database of eachDatabase()) {
     const db = await database.open()
     return {
       subscriptions: makeSqlSubscriptionStore(db, secretBox)(db),
-      installers: makeSqlInstallerStore(db, secretBox)(db),
+      installers: makeSqlInstallerStore(db)(db),
       claims: makeSqlClaimStore(db)(db),
       inbox: makeSqlNotificationInbox(db)(db),
       close: () => db.close(),

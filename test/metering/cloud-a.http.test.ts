@@ -196,6 +196,14 @@ test.serial('two throttles are waited out; a third is the answer, with the time 
   t.is(headers['retry-after'], '1')
 })
 
+test.serial('a 429 of the provider is passed on with its Retry-After', async (t) => {
+  const throttle = { ...awsError('ThrottlingException', 429, 'slowly'), headers: { 'retry-after': '1' } }
+  provider.faults.push(throttle, throttle, throttle)
+  const { status, json, headers } = await report(usage())
+  t.deepEqual([status, headers['retry-after']], [429, '1'])
+  t.deepEqual(json, { code: 'ThrottlingException', message: 'slowly', origErr: {} })
+})
+
 test.serial(
   'a page instead of an answer, and an answer without an id, do not count as recorded or refused',
   async (t) => {

@@ -142,6 +142,21 @@ test.serial('what the provider refuses is 500 with its code, and may be sent aga
   t.is((await report({ ...sent, value: { int64Value: 7 } })).status, 200)
 })
 
+test.serial('a 429 of the provider is passed on with its Retry-After', async (t) => {
+  const exhausted = {
+    status: 429,
+    headers: { 'content-type': 'application/json', 'retry-after': '7' },
+    body: '{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"slowly"}}',
+  }
+  provider.faults.report.push(exhausted, exhausted, exhausted)
+  const sent = usage()
+  const { status, json, headers } = await report(sent)
+  t.deepEqual([status, headers['retry-after']], [429, '7'])
+  t.deepEqual(json, { code: 'RESOURCE_EXHAUSTED', message: 'slowly', origErr: {} })
+  t.is(lastState(), 'refused')
+  t.is((await report(sent)).status, 200)
+})
+
 test.serial('a page instead of an answer may mean that the usage is recorded', async (t) => {
   const html = { headers: { 'content-type': 'text/html' }, body: '<html>down</html>' }
   provider.faults.report.push({ status: 200, ...html })

@@ -1,4 +1,3 @@
-import type { SealedPlace, SecretBox } from '../../../core/kernel/secret.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import type { InstallerStore } from '../../../core/marketplace/ports.ts'
 import type { Installer } from '../../../core/marketplace/types.ts'
@@ -9,20 +8,12 @@ import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { assigned, insertInto, values } from '../kit/values.ts'
 import { marketplaceInstallers } from '../tables/marketplace.ts'
 
-/** Without the archive and the password, which only some callers need. */
+/** Without the archive, which only some callers need, and the password, which only earlier releases write. */
 const installerRow = without(marketplaceInstallers, 'archive', 'adminPassword')
 
 const installerOf = ({ boundAt, clusterId, cloudAccountId, ...rest }: Row<typeof installerRow>): Installer => ({
   ...rest,
   binding: boundAt === undefined ? undefined : { clusterId, cloudAccountId, at: boundAt },
-})
-
-/** Returns the place of a sealed password. */
-const passwordPlace = (ref: string): SealedPlace => ({
-  table: 'marketplace_installers',
-  column: 'admin_password',
-  tenantId: 0,
-  rowRef: ref,
 })
 
 const byRef = pick(marketplaceInstallers, 'ref')
@@ -43,9 +34,6 @@ const reads = (db: SqlDatabase) => ({
   archive: db.prepare(byRef, pick(marketplaceInstallers, 'archive'), (k, p) =>
     k('marketplace_installers').where('ref', p.ref),
   ),
-  password: db.prepare(byRef, pick(marketplaceInstallers, 'adminPassword'), (k, p) =>
-    k('marketplace_installers').where('ref', p.ref),
-  ),
 })
 
 /** What a bind sets. */
@@ -56,7 +44,6 @@ const bound = pick(
   'clusterId',
   'cloudAccountId',
   'adminUsername',
-  'adminPassword',
   'linkExpiresAt',
 )
 
@@ -83,12 +70,6 @@ const writes = (db: SqlDatabase) => ({
       .where(values(marketplaceInstallers, { id: p.id, linkExpiresAt: p.from }))
       .update(values(marketplaceInstallers, { linkExpiresAt: p.to })),
   ),
-  eraseOf: db.prepare({ subscriptionId: present(marketplaceInstallers.subscriptionId) }, (k, p) =>
-    k('marketplace_installers')
-      .where('subscription_id', p.subscriptionId)
-      .whereNotNull('admin_password')
-      .update(values(marketplaceInstallers, { adminPassword: null })),
-  ),
   eraseBefore: db.prepare({ at: present(marketplaceInstallers.boundAt) }, (k, p) =>
     k('marketplace_installers')
       .where('bound_at', '<', p.at)
@@ -98,10 +79,7 @@ const writes = (db: SqlDatabase) => ({
 })
 
 /** InstallerStore over the table marketplace_installers. */
-export const makeSqlInstallerStore = (
-  db: SqlDatabase,
-  secretBox: SecretBox,
-): ((runner: SqlRunner) => InstallerStore) => {
+export const makeSqlInstallerStore = (db: SqlDatabase): ((runner: SqlRunner) => InstallerStore) => {
   const s = { ...reads(db), ...writes(db) }
   return (runner) => {
     const one = async (row: Promise<Row<typeof installerRow> | undefined>): Promise<Installer | undefined> => {
@@ -120,27 +98,19 @@ export const makeSqlInstallerStore = (
       async archive(ref) {
         return (await runner.first(s.archive, { ref }))?.archive
       },
-      async bind({ id, ref }, subscriptionId, { clusterId, cloudAccountId }, { username, password }, when) {
+      async bind({ id }, subscriptionId, { clusterId, cloudAccountId }, adminUsername, when) {
         await runner.run(s.bind, {
           id,
           subscriptionId,
           clusterId,
           cloudAccountId,
-          adminUsername: username,
-          adminPassword: password === undefined ? undefined : await secretBox.seal(password, passwordPlace(ref)),
+          adminUsername,
           linkExpiresAt: when.linkUntil,
           boundAt: when.at,
         })
       },
       async renewLink(id, from, to) {
         await runner.run(s.renewLink, { id, from, to })
-      },
-      async adminPassword(ref) {
-        const box = (await runner.first(s.password, { ref }))?.adminPassword
-        return box === undefined ? undefined : secretBox.open(box, passwordPlace(ref))
-      },
-      async erasePasswordOf(subscriptionId) {
-        await runner.run(s.eraseOf, { subscriptionId })
       },
       async erasePasswordsBefore(at) {
         return (await runner.run(s.eraseBefore, { at })).affected

@@ -257,7 +257,7 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
 const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonly Binding[] => [
   bind(StoresToken, { clock: ClockToken, secretBox: SecretBoxToken }, ({ clock, secretBox }) => ({
     subscriptions: makeSqlSubscriptionStore(database, secretBox),
-    installers: makeSqlInstallerStore(database, secretBox),
+    installers: makeSqlInstallerStore(database),
     claims: makeSqlClaimStore(database),
     inbox: makeSqlNotificationInbox(database),
     contracts: contractsIn({ database }, clock),

@@ -176,13 +176,13 @@ export const makeOpenArchive =
     return bytes === undefined ? refused : right(bytes)
   }
 
-/** The life of a sealed password, in milliseconds. An installation takes less. */
+/** The life of a password that an earlier release sealed, in milliseconds. */
 const passwordMilliseconds = 24 * 3600 * 1000
 /** The provider sends a notification again for some hours; a tombstone is kept for as long. */
 const keptDays = 90
 const batch = 500
 
-/** Removes what is not needed any more: passwords of installations, answers to notifications, tombstones. */
+/** Removes what is not needed any more: passwords that an earlier release kept, answers to notifications, tombstones. */
 export const makeSweep =
   ({ clock, unitOfWork }: { readonly clock: Clock; readonly unitOfWork: MarketplaceUnitOfWork }) =>
   async (call: Call<number>): Promise<number> => {

@@ -5,7 +5,7 @@ import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { Log } from '../../kernel/log.ts'
 import { token } from '../../kernel/token.ts'
 import type { CloudAMetering, MeteredSubscriptions, MeteringTally, UsageDigests, UsageLedger } from './ports.ts'
-import { MeteringFailed, UsageRefused } from './ports.ts'
+import { MeteringFailed, MeteringThrottled, UsageRefused } from './ports.ts'
 import { sendUsage, sentElsewhere } from './send-usage.ts'
 import type { MeterUsage, ProviderResult, SentUsage } from './types.ts'
 
@@ -42,7 +42,7 @@ export interface CloudADeps {
 export type ReportCloudA = (
   askedBy: string,
   usage: MeterUsage,
-) => Outcome<Failure<'UsageRefused'> | Failure<'MeteringFailed'>, string>
+) => Outcome<Failure<'UsageRefused'> | Failure<'MeteringFailed'> | Failure<'MeteringThrottled'>, string>
 export const ReportCloudAToken = token<ReportCloudA>('metering.ReportCloudA')
 
 const hourMilliseconds = 3600 * 1000
@@ -100,9 +100,11 @@ const doubt = 'An earlier request with this usage was not answered: the provider
 const failureOf = (
   result: Exclude<ProviderResult<string>, { readonly kind: 'accepted' }>,
   isDoubtful = false,
-): Failure<'UsageRefused'> | Failure<'MeteringFailed'> => {
+): Failure<'UsageRefused'> | Failure<'MeteringFailed'> | Failure<'MeteringThrottled'> => {
   const { code } = result
   const message = isDoubtful ? `${result.message} ${doubt}` : result.message
+  if (result.kind === 'refused' && result.retryAfterSeconds !== undefined)
+    return MeteringThrottled(message, { origin: { code }, retryAfterSeconds: result.retryAfterSeconds })
   if (result.kind === 'refused' && refusals.has(code))
     return UsageRefused(message, {
       origin: { code },

@@ -14,7 +14,7 @@ import type {
   UsageDigests,
   UsageLedger,
 } from './ports.ts'
-import { MeteringFailed, ownCodes, UsageInvalid, UsageOverlaps } from './ports.ts'
+import { MeteringFailed, MeteringThrottled, ownCodes, UsageInvalid, UsageOverlaps } from './ports.ts'
 import { sendUsage, sentElsewhere } from './send-usage.ts'
 import type { ProviderResult, ReportAnswer, SentUsage, ServiceOperation, UsageReport } from './types.ts'
 
@@ -42,7 +42,10 @@ export interface CloudCDeps {
 export type ReportCloudC = (
   askedBy: string,
   report: UsageReport,
-) => Outcome<Failure<'MeteringFailed'> | Failure<'UsageInvalid'> | Failure<'UsageOverlaps'>, ReportAnswer>
+) => Outcome<
+  Failure<'MeteringFailed'> | Failure<'MeteringThrottled'> | Failure<'UsageInvalid'> | Failure<'UsageOverlaps'>,
+  ReportAnswer
+>
 export const ReportCloudCToken = token<ReportCloudC>('metering.ReportCloudC')
 
 const valueText = ({ value }: Pick<UsageReport, 'value'>): string =>
@@ -98,10 +101,12 @@ const sentOf = (
 const failedAs = (
   { code, message, ...rest }: Exclude<ProviderResult<unknown>, { readonly kind: 'accepted' }>,
   error: FreeObject | undefined,
-): Failure<'MeteringFailed'> =>
-  MeteringFailed(message, {
-    origin: { code, ...definedFields({ error: (rest.kind === 'failed' ? rest.cause : undefined) ?? error }) },
-  })
+): Failure<'MeteringFailed'> | Failure<'MeteringThrottled'> => {
+  const origin = { code, ...definedFields({ error: (rest.kind === 'failed' ? rest.cause : undefined) ?? error }) }
+  return rest.kind === 'refused' && rest.retryAfterSeconds !== undefined
+    ? MeteringThrottled(message, { origin, retryAfterSeconds: rest.retryAfterSeconds })
+    : MeteringFailed(message, { origin })
+}
 
 /** Why nothing is reported, with the failure that says so. */
 interface CheckRefusal {

@@ -29,6 +29,12 @@ export const MeteringFailed = defineFailure(
   'The provider did not answer as it should; `code` is its own, or `RequestTimeout`, `RequestError`, ' +
     '`InvalidProviderResponse` or `ProviderNotConfigured`.',
 )
+/** The provider answers 429. */
+export const MeteringThrottled = defineFailure(
+  'MeteringThrottled',
+  'Backoff',
+  'The provider has too many requests; `code` is its own. Try again after `Retry-After` seconds.',
+)
 /** The report names no time or no value. */
 export const UsageInvalid = defineFailure(
   'UsageInvalid',

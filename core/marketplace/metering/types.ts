@@ -83,7 +83,14 @@ export interface SentUsage extends UsageWords {
 export type ProviderResult<Accepted> =
   | { readonly kind: 'accepted'; readonly answer: Accepted; readonly attempts: number }
   /** The provider said no: nothing is recorded. The code is its own. */
-  | { readonly kind: 'refused'; readonly code: string; readonly message: string; readonly attempts: number }
+  | {
+      readonly kind: 'refused'
+      readonly code: string
+      readonly message: string
+      readonly attempts: number
+      /** Of a 429 of the provider: how long it wants to be left alone. */
+      readonly retryAfterSeconds?: number
+    }
   /** There is no usable answer. */
   | {
       readonly kind: 'failed'

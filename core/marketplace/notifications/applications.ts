@@ -12,7 +12,7 @@ import type {
 } from '../ports.ts'
 import { NotificationInvalid } from '../ports.ts'
 import type { LifecycleEvent, Transition } from '../subscriptions/states.ts'
-import { isEnded, transition } from '../subscriptions/states.ts'
+import { transition } from '../subscriptions/states.ts'
 import { endContracts, subscriptionAudit } from '../subscriptions/subscriptions.ts'
 import type { ApplicationParts, Lifecycle, Plan, ProviderError, Subscription } from '../types.ts'
 import type { BindFailure, BindingInfo, ParsedBinding } from './bindings.ts'
@@ -256,8 +256,6 @@ const applyProviderEvent = async (
   if (!isNew) await stores.subscriptions.apply(id, next, contentAfter(subscription, event, notification), at)
   if (change.revokesContracts) await endContracts(stores, subscription, `marketplace ${operation}`)
   if (change.alerts) await alert(deps, stores, subscription, notDeleted(subscription), at)
-  const isOver = next.state === 'Running' || isEnded(next.state)
-  if (isOver && next.installerRef !== undefined) await stores.installers.erasePasswordOf(id)
   await record('Succeeded', lacksUsageId ? 'The notification has no resourceUsageId.' : '', next.state)
   if (next.state !== (isNew ? fresh.state : subscription.state))
     await stores.audit.record(subscriptionAudit(subscription, 'subscription.changed', { state: next.state }))

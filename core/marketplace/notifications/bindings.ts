@@ -1,25 +1,25 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../kernel/failure.ts'
-import { optionalSecret, secret } from '../../kernel/secret.ts'
-import type { ArchiveLinks, InstallationAdmin, MarketplaceStores, NotificationAnswer } from '../ports.ts'
+import { secret } from '../../kernel/secret.ts'
+import type { ArchiveLinks, MarketplaceStores, NotificationAnswer } from '../ports.ts'
 import { NotificationInvalid, NotificationRefused } from '../ports.ts'
 import type { Binding, Installer, Lifecycle, Marketplace, Subscription } from '../types.ts'
 import { beginContracts, subscriptionAudit } from '../subscriptions/subscriptions.ts'
 
-/** What a notification says about the installation that is to be bound, as sent. */
+/** The part of a binding info that is used, as sent. The password is not: see the decision marketplace-installers. */
 export interface BindingInfo {
   readonly marketplace: string | undefined
   readonly installerId: string | undefined
   readonly clusterId: string | undefined
   readonly cloudAAccountID: string | undefined
   readonly adminUsername: string | undefined
-  readonly adminPassword: string | undefined
 }
 
 /** A bind that has the form of one. */
 export interface ParsedBinding extends Binding {
-  readonly admin: InstallationAdmin
+  /** The name of the first account of the installation; empty if none was sent. */
+  readonly adminUsername: string
 }
 
 const refused = (what: string): Either<Failure<'NotificationInvalid'>, never> =>
@@ -31,7 +31,7 @@ export const parseBinding = (
   marketplace: Marketplace,
 ): Either<Failure<'NotificationInvalid'>, ParsedBinding> => {
   if (info === undefined) return refused('it is missing')
-  const { installerId = '', clusterId = '', cloudAAccountID = '', adminUsername = '', adminPassword } = info
+  const { installerId = '', clusterId = '', cloudAAccountID = '', adminUsername = '' } = info
   if (info.marketplace !== marketplace) return refused(`marketplace must be ${marketplace}`)
   if (installerId.trim() === '') return refused('installerId must not be empty')
   if (clusterId.trim() === '') return refused('clusterId must not be empty')
@@ -40,7 +40,7 @@ export const parseBinding = (
     installerRef: installerId.trim().toLowerCase(),
     clusterId: clusterId.trim(),
     cloudAccountId: cloudAAccountID,
-    admin: { username: adminUsername, password: optionalSecret(adminPassword === '' ? undefined : adminPassword) },
+    adminUsername,
   })
 }
 
@@ -66,19 +66,19 @@ interface Bind {
 }
 
 /**
- * Binds a locked installer to a locked subscription: the contracts begin, the password is sealed, and the contact of
- * the installer is notified.
+ * Binds a locked installer to a locked subscription: the contracts begin, and the contact of the installer is notified.
  */
 export const bindNow = async (
   stores: MarketplaceStores,
   links: ArchiveLinks,
   { installer, subscription, binding, next, operation, at }: Bind,
 ): Promise<void> => {
-  const { clusterId, cloudAccountId, admin } = binding
+  const { clusterId, cloudAccountId, adminUsername } = binding
   const linkUntil = new Date(at.getTime() + linkMilliseconds)
-  // An installation that is provisioned needs no password any more.
-  const kept = next.state === 'Running' ? { ...admin, password: undefined } : admin
-  await stores.installers.bind(installer, subscription.id, { clusterId, cloudAccountId }, kept, { at, linkUntil })
+  await stores.installers.bind(installer, subscription.id, { clusterId, cloudAccountId }, adminUsername, {
+    at,
+    linkUntil,
+  })
   await stores.subscriptions.update(subscription.id, { lifecycle: next, clusterId }, at)
   await stores.claims.endWait(installer.id, at)
   const { accountId } = installer

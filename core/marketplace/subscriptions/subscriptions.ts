@@ -139,7 +139,6 @@ export const makeRevokeSubscription =
       await stores.subscriptions.update(subscription.id, { lifecycle: next }, at)
       const by = call.principal?.login ?? 'the operator'
       await endContracts(stores, subscription, by)
-      await stores.installers.erasePasswordOf(subscription.id)
       const description = `Revoked by ${by}.`
       const event = { at, operation: 'revoke', outcome: 'Succeeded', description, state: next.state } as const
       await stores.subscriptions.record(subscription.id, event)
@@ -179,7 +178,6 @@ export const makeMeteredSubscriptions = (deps: MeteredDeps): MeteredSubscription
         await stores.subscriptions.update(subscription.id, { reportedAt: at, ...definedFields({ lifecycle }) }, at)
         if (lifecycle === undefined) return right(undefined)
         const { state } = lifecycle
-        await stores.installers.erasePasswordOf(subscription.id)
         const description = 'The provider accepted the first usage.'
         const event = { at, operation: 'report-usage', outcome: 'Succeeded', description, state } as const
         await stores.subscriptions.record(subscription.id, event)

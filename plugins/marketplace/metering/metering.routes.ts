@@ -1,4 +1,10 @@
-import { MeteringFailed, UsageInvalid, UsageOverlaps, UsageRefused } from '../../../core/marketplace/metering/ports.ts'
+import {
+  MeteringFailed,
+  MeteringThrottled,
+  UsageInvalid,
+  UsageOverlaps,
+  UsageRefused,
+} from '../../../core/marketplace/metering/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { FreeObjectCodec } from '../../kit/codecs.ts'
 import { empty, json, list, packed } from '../../kit/reply.ts'
@@ -36,7 +42,7 @@ export const reportCloudA = route({
     { malformedAs: 422 },
   ),
   ok: json(200, MeterUsageOutput, { MeteringRecordId: '8c1a3f6e-5d0b-4f6e-9d3c-5b8a1d2e7f40' }),
-  failures: [UsageRefused, MeteringFailed],
+  failures: [UsageRefused, MeteringFailed, MeteringThrottled],
 })
 
 export const readyCloudA = route({
@@ -73,7 +79,7 @@ export const reportCloudC = route({
     { malformedAs: 422 },
   ),
   ok: json(200, FreeObjectCodec, { serviceConfigId: '2026-11-20r0' }),
-  failures: [MeteringFailed, UsageInvalid, UsageOverlaps],
+  failures: [MeteringFailed, MeteringThrottled, UsageInvalid, UsageOverlaps],
 })
 
 export const readyCloudC = route({
