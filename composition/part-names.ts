@@ -16,6 +16,7 @@ export const frameCommandNames: readonly string[] = [
   'keys',
   'backup',
   'demo',
+  'database',
   'config',
   'help',
   'test-port',

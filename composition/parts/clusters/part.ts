@@ -216,20 +216,10 @@ export const part = definePart({
           memberTokens: optional(MemberTokensPort),
         },
         ({ clusters, codec, caches, memberTokens }) =>
-          makeClusterConnections({
-            clusters,
-            secretBox: boot.secretBox,
-            codec,
-            caches,
-            memberTokens,
-          }),
+          makeClusterConnections({ clusters, secretBox: boot.secretBox, codec, caches, memberTokens }),
       ),
       bind(CredentialSealerToken, { codec: CredentialCodecToken, entropy: EntropyToken }, ({ codec, entropy }) =>
-        makeSealCredential({
-          secretBox: boot.secretBox,
-          codec,
-          entropy,
-        }),
+        makeSealCredential({ secretBox: boot.secretBox, codec, entropy }),
       ),
       bind(ClusterSurveyorToken, { connections: ClusterConnectionsToken, api: ClusterApiToken }, makeClusterSurveyor),
       bind(

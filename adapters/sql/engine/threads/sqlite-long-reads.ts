@@ -69,6 +69,7 @@ export const makeLongReads = (file: OpenedFile, turn: WaitQueue): LongReads => {
   /** The runs in a row that were short, by statement. */
   const long = new Map<string, number>()
   let thread: Promise<Piscina> | undefined
+  const underWay = new Set<Promise<unknown[]>>()
 
   const ask = async (asked: AskedRows): Promise<ReadPiece> => {
     thread ??= startThread()
@@ -86,7 +87,7 @@ export const makeLongReads = (file: OpenedFile, turn: WaitQueue): LongReads => {
     else if (long.has(sql)) long.set(sql, runs)
   }
 
-  const readInTurn = async (statement: StatementText, binds: object): Promise<unknown[]> => {
+  const readAlone = async (statement: StatementText, binds: object): Promise<unknown[]> => {
     const values = bindValues(statement, binds, encodeForSqlite)
     const { sql, int64 } = statement
     let piece = await ask({ file, sql: withLastingPlan(sql), int64, values })
@@ -102,6 +103,17 @@ export const makeLongReads = (file: OpenedFile, turn: WaitQueue): LongReads => {
     return rows
   }
 
+  const readInTurn = async (statement: StatementText, binds: object): Promise<unknown[]> => {
+    const account = await new Promise<Parameters<WaitQueue['release']>[0]>((resolve, reject) =>
+      turn.take((error, granted) => (error === undefined ? resolve(granted) : reject(error))),
+    )
+    try {
+      return await readAlone(statement, binds)
+    } finally {
+      turn.release(account)
+    }
+  }
+
   return {
     takes: ({ sql }) => long.has(sql),
     took: ({ sql }, milliseconds) => {
@@ -110,17 +122,16 @@ export const makeLongReads = (file: OpenedFile, turn: WaitQueue): LongReads => {
       if (long.size >= mostStatements && oldest !== undefined) long.delete(oldest)
       long.set(sql, 0)
     },
-    read: async (statement, binds) => {
-      const account = await new Promise<Parameters<WaitQueue['release']>[0]>((resolve, reject) =>
-        turn.take((error, granted) => (error === undefined ? resolve(granted) : reject(error))),
-      )
-      try {
-        return await readInTurn(statement, binds)
-      } finally {
-        turn.release(account)
-      }
+    read: (statement, binds) => {
+      const reading = readInTurn(statement, binds)
+      const ended = (): void => void underWay.delete(reading)
+      underWay.add(reading)
+      reading.then(ended, ended)
+      return reading
     },
     close: async () => {
+      // A thread that ends during a read rejects it.
+      await Promise.allSettled(underWay)
       await (await thread)?.destroy()
     },
   }
