@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 
 /** Sizes in bytes. */
-export interface CompactionPlan {
+interface CompactionPlan {
   readonly size: number
   /** In pages that hold nothing. Pages that are partly filled are merged too, so that more can be freed. */
   readonly unused: number
