@@ -73,7 +73,7 @@ const describeService: Describe = (program, run, context) => {
       'after',
       examples(
         'moorage openapi > openapi.json',
-        "moorage openapi --tag 'Organizations' > organizations.json",
+        'moorage openapi --tag Authorization > authorization.json',
         'MOORAGE_DEPLOYMENT_TYPE=VendorHosted moorage openapi',
       ),
     )
