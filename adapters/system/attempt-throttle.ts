@@ -173,7 +173,7 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
     prefixOf(noun, attempt).toString('hex') + digestOf('scope', scope).toString('hex', 0, 16)
   const addressKey = (sourceIp: string): string => keyOf('address', networkOf(sourceIp))
   const familiar = makeFamiliarNetworks(deps, ({ subject, sourceIp }) =>
-    digestOf('familiar', String(subject), networkOf(sourceIp)),
+    digestOf('familiar', typeof subject, String(subject), networkOf(sourceIp)),
   )
 
   /** Returns what is left of a limit, and caches a block. */
