@@ -86,9 +86,14 @@ interface Reader {
 
 const tooMuch = 'sent more than one request may read.'
 
+/** What surrounds the present work, of whichever budgets. */
+const current = new AsyncLocalStorage<Reader>()
+
+/** Returns the account of the request or task that surrounds the call; undefined outside of both. */
+export const currentAccount = (): AccountKey => current.getStore()?.account()
+
 class Budgets implements ReadingBudgets {
   readonly #limits: ReadingLimits
-  readonly #current = new AsyncLocalStorage<Reader>()
   readonly #heldOf = new Map<AccountKey, number>()
   #heldInAll = 0
 
@@ -131,7 +136,7 @@ class Budgets implements ReadingBudgets {
       isEnded: false,
     }
     try {
-      return await this.#current.run(reader, work)
+      return await current.run(reader, work)
     } finally {
       reader.isEnded = true
       for (const release of reader.releases) release()
@@ -146,18 +151,18 @@ class Budgets implements ReadingBudgets {
     return this.#run({ account: () => account, signal: undefined, isTask: true }, work)
   }
 
-  account = (owner?: AccountKey): AccountKey => this.#current.getStore()?.account() ?? owner
+  account = (owner?: AccountKey): AccountKey => currentAccount() ?? owner
 
-  signal = (): AbortSignal | undefined => this.#current.getStore()?.signal?.()
+  signal = (): AbortSignal | undefined => current.getStore()?.signal?.()
 
-  inRequest = (): boolean => this.#current.getStore()?.isTask === false
+  inRequest = (): boolean => current.getStore()?.isTask === false
 
   held(): number {
     return this.#heldInAll
   }
 
   open(owner?: AccountKey): Reading {
-    const reader = this.#current.getStore()
+    const reader = current.getStore()
     const account = this.account(owner)
     if (reader !== undefined) reader.answers += 1
     if (reader?.isTask === false && reader.answers > this.#limits.request.answers)

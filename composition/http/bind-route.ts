@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { anyTurn } from '../../core/kernel/clock.ts'
 import type { KeyedChange } from '../../core/kernel/idempotency.ts'
 import type { BoundRoute, Route } from '../../plugins/kit/route.ts'
 import type { Answer } from './answer/packed-answer.ts'
@@ -9,7 +10,7 @@ import {
   recordRefusal,
   orNotModified,
   refusalAnswer,
-  writeAnswer,
+  writeInTurns,
   writePieces,
   writeRefusal,
 } from './answer/write-answer.ts'
@@ -48,7 +49,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
       const encodings = req.headers['accept-encoding']
       const answer =
         chosen.packable === undefined || encodings === undefined ? chosen : await deps.packing.packed(chosen, encodings)
-      if (answer.pieces === undefined) writeAnswer(req, res, context, answer)
+      if (answer.pieces === undefined) await writeInTurns(deps, req, res, context, answer)
       else await writePieces(deps, req, res, context, answer, answer.pieces)
     } catch (error) {
       // The client disconnected and the work stopped. There is no client to answer, and nothing failed.
@@ -70,8 +71,12 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
   const reply = makeReply(route, deps)
   const isIdempotent = route.method !== 'GET' && route.ok.kind !== 'cookies' && readsCredentials !== false
 
-  const answerOf = async (result: unknown, context: RequestContext, input: AnyRouteInput): Promise<Answer> =>
-    reply(await replyOf(result, input), context, input.page)
+  const answerOf = async (result: unknown, context: RequestContext, input: AnyRouteInput): Promise<Answer> => {
+    // What was read on a thread or by the network arrives in a turn in which other requests of the account have run.
+    const turn = deps.pauseInLongTurn(anyTurn)
+    if (turn !== undefined) await turn
+    return reply(await replyOf(result, input), context, input.page)
+  }
 
   const run = async (
     context: RequestContext,

@@ -14,9 +14,16 @@ import type { OwnAddressOf } from './request/addresses.ts'
 import type { FindBelow, GuardedTarget } from './request/request-target.ts'
 import { makeMatchPath, guardTarget, headerValues, isHost, originForm } from './request/request-target.ts'
 import type { RequestContext } from './request/request-context.ts'
-import { attachContext, noteRefusal } from './request/request-context.ts'
+import { accountOf, attachContext, noteRefusal } from './request/request-context.ts'
 import type { Answer } from './answer/packed-answer.ts'
-import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from './answer/write-answer.ts'
+import {
+  answerError,
+  orNotModified,
+  writeAnswer,
+  writeInternalError,
+  writeInTurns,
+  writeRefusal,
+} from './answer/write-answer.ts'
 
 /** The content served in addition to the declared routes: documentation, and the frontend outside the API's root. */
 export interface Pages {
@@ -208,7 +215,10 @@ const routed = (
  * header and throws on an invalid one. It returns true when a declared route may follow. It must never throw.
  */
 export const makeFirst = (
-  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'names' | 'secureCookies'> & {
+  deps: Pick<
+    BinderDeps,
+    'accessLog' | 'docsUrl' | 'log' | 'names' | 'pauseInLongTurn' | 'readings' | 'secureCookies'
+  > & {
     readonly dialectAt: DialectAt
   },
   guard: (req: IncomingMessage) => Guarded,
@@ -222,6 +232,15 @@ export const makeFirst = (
       ? undefined
       : pages.frontend(context.path, context.ownAddress.url, req.headers)
   }
+
+  /** The turns of its pieces are those of the caller's network. */
+  const writePage = (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer): void =>
+    void deps.readings
+      .request(
+        () => accountOf(context),
+        () => writeInTurns(deps, req, res, context, answer),
+      )
+      .catch((error: unknown) => answerError(deps, req, res, context, error, 'platform'))
 
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
     const { context, refused } = guard(req)
@@ -245,7 +264,7 @@ export const makeFirst = (
       const answer = page(req, context)
       if (answer !== undefined) {
         context.routePath = 'page'
-        writeAnswer(req, res, context, orNotModified(req, answer))
+        writePage(req, res, context, orNotModified(req, answer))
         return false
       }
     }

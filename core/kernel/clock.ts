@@ -48,15 +48,21 @@ export interface Pause {
 }
 export const PauseToken = token<Pause>('kernel.Pause')
 
-/** Lets the event loop turn between the steps of work that takes long, so that other requests are answered. */
+/**
+ * Lets the event loop turn between the steps of work that takes long, so that other requests are answered. Accounts
+ * share it: one that has used more than its share of a turn waits, and rests while others are there.
+ */
 export interface PauseInLongTurn {
   /**
    * Returns undefined while the present turn of the event loop has lasted at most `milliseconds`, else a promise that
    * resolves in a later turn. Without a number it is a little longer than an ordinary request takes; background work
-   * gives 0, and does one step in each turn. Those that wait resume in the order in which they came, one in each turn.
+   * gives 0, and does one step in each turn. One of those that wait resumes in each turn, accounts one after the other.
    */
   (milliseconds?: number): Promise<void> | undefined
 }
+
+/** For a step that may share a turn of any length, such as the start of a request. */
+export const anyTurn = Number.POSITIVE_INFINITY
 export const PauseInLongTurnToken = token<PauseInLongTurn>('kernel.PauseInLongTurn')
 
 /** Runs short synchronous tasks one after the other, and yields to the event loop between them. */

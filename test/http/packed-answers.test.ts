@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import test from 'ava'
+import { entityTag, makeEntityTag } from '../../composition/http/request/conditional.ts'
 import fc from 'fast-check'
 import { request } from 'undici'
 import { codingOf, isPacked, makePacking } from '../../composition/http/answer/packed-answer.ts'
@@ -162,6 +163,17 @@ test('a remembered text is the last one of its key: a changed text has another t
     ),
   )
   t.not(makePacking().packable('a', 'x').etag, makePacking().packable('a', 'y').etag)
+})
+
+test('the entity tag of pieces is that of their whole', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array()), (pieces) => {
+      const tag = makeEntityTag()
+      for (const piece of pieces) tag.add(piece)
+      return tag.tag() === entityTag(Buffer.concat(pieces))
+    }),
+  )
+  t.pass()
 })
 
 /** Names of fields that hold a secret, a key, or a document that may hold one. */

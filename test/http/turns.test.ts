@@ -1,8 +1,11 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import test from 'ava'
 import type { ExecutionContext } from 'ava'
 import * as t from 'io-ts'
 import { right } from 'fp-ts/lib/Either.js'
 import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
+import { pauseInLongTurn } from '../../adapters/sql/engine/event-loop-turns.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { accountOf } from '../../composition/http/request/request-context.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
@@ -124,4 +127,36 @@ test('a client that disconnects gives its waiting place back, and its work does 
   endOne()
   test.deepEqual([(await first).status, (await next).status], [200, 200])
   test.like(turns.load(), { running: 0, waiting: 0, waits: 2, refusals: 0 })
+})
+
+const costly = defineRoute({ ...common, id: 'stub.costly', path: '/costly', access: signedIn })
+
+test.serial('costly requests of one account do not run in a row while another account waits', async (test) => {
+  const readings = makeReadingBudgets()
+  const order: AccountKey[] = []
+  let milliseconds = 0
+  const work = async () => {
+    order.push(readings.account())
+    const end = performance.now() + milliseconds
+    while (performance.now() < end);
+    return right({ done: true })
+  }
+  const server = await startStubServer([handle(costly, work)], { readings, pauseInLongTurn })
+  test.teardown(() => server.stop())
+  const tokens = ['good', 'good', 'good', 'good', 'reader']
+  const sockets = tokens.map(() => connect(server.port, '127.0.0.1'))
+  test.teardown(() => sockets.map((socket) => socket.destroy()))
+  const askAll = async (): Promise<void> => {
+    const answers = sockets.map((socket) => once(socket, 'data'))
+    for (const [at, socket] of sockets.entries())
+      socket.write(`GET /api/v1/costly HTTP/1.1\r\nHost: x\r\nAuthorization: token ${tokens[at]}\r\n\r\n`)
+    for (const [head] of await Promise.all(answers)) test.regex(String(head), /^HTTP\/1\.1 200 /)
+  }
+  // So that all connections are accepted.
+  await askAll()
+  order.length = 0
+  milliseconds = 5
+  await askAll()
+  test.deepEqual([...order].sort(), [7, 7, 7, 7, 8])
+  test.true(order.indexOf(8) <= 1, order.join(' '))
 })

@@ -1,13 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import test from 'ava'
+import { anyTurn } from '../../core/kernel/clock.ts'
 import { pauseInLongTurn } from '../../adapters/sql/engine/event-loop-turns.ts'
+import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { long, selectedAs } from '../../adapters/sql/kit/columns.ts'
 
-const busy = (): void => {
-  const end = performance.now() + 20
+const busy = (milliseconds = 20): void => {
+  const end = performance.now() + milliseconds
   while (performance.now() < end);
 }
 
@@ -32,6 +35,46 @@ test.serial(
     t.true(order.filter((each) => each === '-').length >= 6, order.join(''))
   },
 )
+
+test.serial('an account that used its share of a turn waits behind another account', async (t) => {
+  const readings = makeReadingBudgets()
+  const order: string[] = []
+  const ask = (account: number): Promise<void> =>
+    readings.request(
+      () => account,
+      async () => {
+        const turn = pauseInLongTurn(anyTurn)
+        if (turn !== undefined) await turn
+        order.push(String(account))
+        busy(5)
+      },
+    )
+  await Promise.all([ask(1), ask(1), ask(1), ask(2), ask(1), ask(2)])
+  t.deepEqual(order.slice(0, 2), ['1', '2'])
+  t.deepEqual(order.toSorted(), ['1', '1', '1', '1', '2', '2'])
+})
+
+test.serial('an account that is alone does not rest', async (t) => {
+  const readings = makeReadingBudgets()
+  const order: string[] = []
+  const ask = (account: number, name: string): Promise<void> =>
+    readings.request(
+      () => account,
+      async () => {
+        const turn = pauseInLongTurn(anyTurn)
+        if (turn !== undefined) await turn
+        order.push(name)
+        busy(30)
+      },
+    )
+  // Until no other account counts as present.
+  await setTimeout(150)
+  const timer = setTimeout(10).then(() => order.push('timer'))
+  await Promise.all([ask(3, 'a'), ask(3, 'b'), ask(3, 'c')])
+  await timer
+  t.is(order.filter((each) => each !== 'timer').join(''), 'abc')
+  t.not(order.at(-1), 'timer', 'the event loop turns between the steps')
+})
 
 test.serial('work that gives 0 does one step in each turn, however short', async (t) => {
   let turns = 0

@@ -7,7 +7,7 @@ import { encodeForSqlite, composeNow, makeComposer, makePrepare } from './prepar
 import { clockRow, databaseNow } from '../kit/fragments.ts'
 import type { Row } from '../kit/columns.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
-import { pauseInLongTurn } from './event-loop-turns.ts'
+import { pauseInTransaction } from './event-loop-turns.ts'
 import type { OpenedFile } from './threads/checkpoint-thread.ts'
 import { raisingRevisions } from '../authz/access-revisions.ts'
 import {
@@ -275,7 +275,7 @@ const transaction = async <A>(parts: Parts, work: (tx: SqlRunner) => Promise<A>)
 
 const transactionRunner = ({ writer, composer }: Parts, state: TransactionState): SqlRunner => {
   const step = async <A>(run: () => A): Promise<A> => {
-    const pause = pauseInLongTurn()
+    const pause = pauseInTransaction()
     if (pause !== undefined) await pause
     assertUsable(state)
     try {

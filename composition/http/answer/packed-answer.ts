@@ -32,7 +32,7 @@ export type Coding = (typeof codings)[number]
 
 /** A text that is sent compressed to those who accept it. Each form is made at most once. */
 export interface Packable {
-  readonly text: string
+  readonly text: string | Uint8Array
   /** The version of the object, if it has one. */
   readonly version: number | undefined
   readonly etag: string
@@ -192,10 +192,10 @@ const inline = {
 const outside = { br: brotliOptions(4, 18), gzip: { level: 4 } }
 const [brotliOutside, gzipOutside] = [promisify(brotliCompress), promisify(gzip)]
 
-const packInline = (text: string, coding: Coding): Uint8Array =>
+const packInline = (text: Packable['text'], coding: Coding): Uint8Array =>
   coding === 'br' ? brotliCompressSync(text, inline.br) : gzipSync(text, inline.gzip)
 
-const packOutside = (text: string, coding: Coding): Promise<Uint8Array> =>
+const packOutside = (text: Packable['text'], coding: Coding): Promise<Uint8Array> =>
   coding === 'br' ? brotliOutside(text, outside.br) : gzipOutside(text, outside.gzip)
 
 /** The memory of texts that callers read again and again, in characters. */
@@ -204,13 +204,19 @@ const longestRemembered = 524_288
 /** What an entry takes beside its text. */
 const entryLength = 300
 
+interface Tagging {
+  readonly version?: number | undefined
+  readonly etag?: string
+}
+
 /** Compresses answers, and remembers those that the same caller reads again. */
 export interface Packing {
   /**
    * Returns a text with its tag and the forms that were made of it. `key` names the caller and the address: for a text
-   * that has not changed since the last request, neither the tag nor a form is computed again.
+   * that has not changed since the last request, neither the tag nor a form is computed again. A text whose tag is known
+   * is compared by it.
    */
-  packable(key: string, text: string, version?: number): Packable
+  packable(key: string, text: string | Uint8Array, tagging?: Tagging): Packable
   /** Returns the answer in the coding that the client prefers. A long one is compressed on another thread. */
   packed(answer: Answer, acceptEncoding: string | readonly string[] | undefined): Answer | Promise<Answer>
 }
@@ -242,10 +248,12 @@ export const makePacking = (): Packing => {
   }
 
   return {
-    packable(key, text, version) {
+    packable(key, text, { version, etag } = {}) {
       const known = recent.get(key)
-      if (known !== undefined && known !== 'seen' && known.version === version && known.text === text) return known
-      const made = { text, version, etag: entityTag(text, version), forms: new Map<Coding, Uint8Array>() }
+      if (known !== undefined && known !== 'seen' && known.version === version) {
+        if (etag === undefined ? known.text === text : known.etag === etag) return known
+      }
+      const made = { text, version, etag: etag ?? entityTag(text, version), forms: new Map<Coding, Uint8Array>() }
       recent.set(key, known === undefined ? 'seen' : made)
       return made
     },

@@ -9,7 +9,7 @@ import { EmptyAnswer, JsonText, NoContent, Redirect, YamlAnswer } from '../../..
 import type { Route } from '../../../plugins/kit/route.ts'
 import { shapeOf } from '../../../plugins/kit/unknown-fields.ts'
 import type { BinderDeps } from '../binder-deps.ts'
-import { entityTag, noneMatch } from '../request/conditional.ts'
+import { entityTag, makeEntityTag, noneMatch } from '../request/conditional.ts'
 import { setCookieHeader } from '../request/credentials.ts'
 import { pageHeaders } from '../request/paging.ts'
 import { readPreferences } from '../request/preferences.ts'
@@ -44,20 +44,31 @@ const makeTagged = (route: Route, { packing }: Pick<BinderDeps, 'packing'>): Tag
     if ((!isRead && version === undefined) || isUntagged === true) return { status, headers, body }
     if (!isOwn || body.length < leastBytes || !isPacked(route))
       return taggedAnswer(status, headers, { text: body, etag: entityTag(body, version) }, isRead)
-    const packable = packing.packable(keyOf(context), body, version)
+    const packable = packing.packable(keyOf(context), body, { version })
+    return taggedAnswer(status, headers, packable, isRead, packable)
+  }
+  const answerOfBytes = ({ bytes, etag }: OwnBytes, context: RequestContext, tagging: Tagging): Answer => {
+    const headers = { ...jsonType, ...tagging.headers }
+    if (!isRead) return { status, headers, body: bytes }
+    if (bytes.length < leastBytes || !isPacked(route))
+      return taggedAnswer(status, headers, { text: bytes, etag }, isRead)
+    const packable = packing.packable(keyOf(context), bytes, { etag })
     return taggedAnswer(status, headers, packable, isRead, packable)
   }
   return (value, context, tagging = {}) => {
+    if (value instanceof OwnBytes) return answerOfBytes(value, context, tagging)
     if (value instanceof JsonText) return answerOf(`${value.text}\n`, context, false, tagging)
-    return answerOf(`${value instanceof OwnText ? value.text : toWireJson(value)}\n`, context, true, tagging)
+    return answerOf(`${toWireJson(value)}\n`, context, true, tagging)
   }
 }
 
-/** JSON text of a value that was encoded in steps. */
-class OwnText {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
+/** JSON of a list that was encoded in steps, with its tag. */
+class OwnBytes {
+  readonly bytes: Uint8Array
+  readonly etag: string
+  constructor(bytes: Uint8Array, etag: string) {
+    this.bytes = bytes
+    this.etag = etag
   }
 }
 
@@ -134,21 +145,30 @@ const encoderOf = ({ ok: { codec } }: Route, { names }: ReplyDeps): ((value: unk
 /** Items that are encoded and written as text in one step. */
 const itemsInStep = 100
 
-/** Returns the text of a list and of the object around it. Other requests are answered between the steps. */
-const listText = async (
+/** Returns the JSON of a list and of the object around it. Other requests are answered between the steps. */
+const encodeList = async (
   { ok }: Route,
   encode: (item: unknown) => unknown,
   items: readonly unknown[],
   { pauseInLongTurn }: ReplyDeps,
-): Promise<string> => {
-  const texts: string[] = []
-  for (let from = 0; from < items.length; from += itemsInStep) {
-    texts.push(toWireJson(items.slice(from, from + itemsInStep).map(encode)).slice(1, -1))
-    await pauseInLongTurn()
+): Promise<OwnBytes> => {
+  const { envelope } = ok
+  const pieces: Uint8Array[] = []
+  const tag = makeEntityTag()
+  const add = (text: string): void => {
+    const bytes = Buffer.from(text)
+    tag.add(bytes)
+    pieces.push(bytes)
   }
-  const text = `[${texts.join(',')}]`
-  if (ok.envelope === undefined) return text
-  return `${toWireJson(ok.envelope.constants).slice(0, -1)},${toWireJson(ok.envelope.key)}:${text}}`
+  if (envelope !== undefined) add(`${toWireJson(envelope.constants).slice(0, -1)},${toWireJson(envelope.key)}:`)
+  for (let from = 0; from < items.length; from += itemsInStep) {
+    const turn = pauseInLongTurn()
+    if (turn !== undefined) await turn
+    const text = toWireJson(items.slice(from, from + itemsInStep).map(encode))
+    add(`${from === 0 ? '[' : ','}${text.slice(1, -1)}`)
+  }
+  add(envelope === undefined ? ']\n' : ']}\n')
+  return new OwnBytes(Buffer.concat(pieces), tag.tag())
 }
 
 const makeDeclaredReply = (route: Route, deps: ReplyDeps, tagged: Tagged): Reply => {
@@ -172,7 +192,7 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps, tagged: Tagged): Reply
         const page = result as Page<unknown>
         const headers = pageHeaders(context.ownAddress.url + context.path, context.params, request, page)
         if (page.items.length > itemsInStep)
-          return tagged(new OwnText(await listText(route, encode, page.items, deps)), context, { headers })
+          return tagged(await encodeList(route, encode, page.items, deps), context, { headers })
         const items = page.items.map(encode)
         const value = ok.envelope === undefined ? items : { ...ok.envelope.constants, [ok.envelope.key]: items }
         return tagged(value, context, { headers })

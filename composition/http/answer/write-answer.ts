@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { anyTurn } from '../../../core/kernel/clock.ts'
 import { Busy, Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
@@ -176,6 +177,34 @@ export const writeAnswer = (
   res.writeHead(answer.status, headers)
   if (closes) return endLingering(req, res, body)
   endInPieces(res, body, length)
+}
+
+/**
+ * Writes an answer whose body may be long: it is written in pieces, each in a turn of its account and after the client
+ * has taken the previous one.
+ */
+export const writeInTurns = async (
+  deps: Pick<BinderDeps, 'pauseInLongTurn'>,
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  answer: Answer,
+): Promise<void> => {
+  const { body } = answer
+  if (body === undefined || body.length <= pieceBytes || context.method === 'HEAD' || leavesUnreadBody(req))
+    return writeAnswer(req, res, context, answer)
+  if (res.destroyed || res.headersSent) return
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  context.bytesOut = bytes.length
+  context.status = answer.status
+  res.writeHead(answer.status, { ...headersOf(context, answer), 'Content-Length': bytes.length })
+  const out = makePieces(res)
+  for (let at = 0; at < bytes.length && !res.destroyed; at += pieceBytes) {
+    const turn = deps.pauseInLongTurn(anyTurn)
+    if (turn !== undefined) await turn
+    if (!out.write(bytes.subarray(at, at + pieceBytes))) await taken(res, out)
+  }
+  out.end()
 }
 
 /** An answer that is at most this long is sent at once, with its length. */

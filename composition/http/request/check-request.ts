@@ -1,3 +1,4 @@
+import { anyTurn } from '../../../core/kernel/clock.ts'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
@@ -105,6 +106,12 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     const expectedVersion = expectedVersionOf(route, req.headers)
     if (isLeft(expectedVersion)) return expectedVersion
     const provenAtMs = performance.now()
+    const turn = deps.pauseInLongTurn(anyTurn)
+    if (turn !== undefined) {
+      await turn
+      // The client may have left while its account waited.
+      context.clientSignal?.throwIfAborted()
+    }
     const read = await readRouteBody(req, route)
     if (!read.ok) {
       const unproven = admitted.right ? undefined : refusedByBody(route, admission, context, left(noSuchPath))

@@ -1,8 +1,19 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
+
+const digestCharacters = 22
+
+/** Returns a strong entity tag of bytes that are added in pieces: the same as that of the whole. */
+export const makeEntityTag = () => {
+  const digest = createHash('sha256')
+  return {
+    add: (bytes: Uint8Array): void => void digest.update(bytes),
+    tag: (): string => `"${digest.digest('base64url').slice(0, digestCharacters)}"`,
+  }
+}
 
 /** Returns a strong entity tag: the version of the row, if any, and a digest of the bytes that are sent. */
 export const entityTag = (body: string | Uint8Array, version?: number): string => {
-  const digest = hash('sha256', body, 'base64url').slice(0, 22)
+  const digest = hash('sha256', body, 'base64url').slice(0, digestCharacters)
   return version === undefined ? `"${digest}"` : `"${version}-${digest}"`
 }
 
