@@ -160,3 +160,25 @@ test.serial('costly requests of one account do not run in a row while another ac
   test.deepEqual([...order].sort(), [7, 7, 7, 7, 8])
   test.true(order.indexOf(8) <= 1, order.join(' '))
 })
+
+test('a long answer is written in pieces, each in a turn of its account', async (test) => {
+  const readings = makeReadingBudgets()
+  const body = Buffer.alloc(200_000, 'x')
+  const accounts: AccountKey[] = []
+  const server = await startStubServer([], {
+    readings,
+    pauseInLongTurn: () => {
+      accounts.push(readings.account())
+      return new Promise((resolve) => setImmediate(resolve))
+    },
+    pages: {
+      documentation: () => ({ status: 200, headers: { 'Content-Type': 'text/plain' }, body }),
+      frontend: () => undefined,
+    },
+  })
+  test.teardown(() => server.stop())
+  const answer = await fetch(`${server.baseUrl}/api/v1/openapi.json`)
+  test.is(answer.headers.get('content-length'), String(body.length))
+  test.true(body.equals(await answer.bytes()))
+  test.deepEqual(accounts, Array(4).fill('network 127.0.0.1'))
+})

@@ -20,6 +20,9 @@ const shareMilliseconds = 2
 /** The longest rest, in milliseconds. A request must not wait out its deadline for one long step of another. */
 const longestRest = 100
 
+/** How many times as long as it ran. With 1, half of the requests of others would still arrive while it runs. */
+const restFactor = 1.5
+
 /** Another account counts as present for this long after its last step, in milliseconds. */
 const presentMilliseconds = 100
 
@@ -44,14 +47,15 @@ const count = (nowMs: number): void => {
   step = undefined
 }
 
-/** An account that used more than its share of a turn rests as long as it ran, so that others get as much. */
+/** An account that used more than its share of a turn rests, so that others get as much and more. */
 const endTurn = (): void => {
   const nowMs = performance.now()
   count(nowMs)
   turnBegan = undefined
   for (const [account, untilMs] of restsUntil) if (untilMs <= nowMs) restsUntil.delete(account)
   for (const [account, milliseconds] of used)
-    if (milliseconds > shareMilliseconds) restsUntil.set(account, nowMs + Math.min(milliseconds, longestRest))
+    if (milliseconds > shareMilliseconds)
+      restsUntil.set(account, nowMs + Math.min(restFactor * milliseconds, longestRest))
   used.clear()
 }
 
