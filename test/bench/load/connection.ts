@@ -9,8 +9,12 @@ export interface ConnectionEvents {
   failed(reason: string): void
 }
 
-/** The last chunk of a chunked body and the empty trailer; the bodies of the bench never end in it themselves. */
-const lastChunk = Buffer.from('0\r\n\r\n')
+/**
+ * The last chunk of a chunked body and the empty trailer, behind the end of the line before. A body can end a chunk in
+ * `0` and a line break, as CSV does, but not behind a line break.
+ */
+const lastChunk = Buffer.from('\r\n0\r\n\r\n')
+const lineBreak = Buffer.from('\r\n')
 const headEnd = Buffer.from('\r\n\r\n')
 
 /**
@@ -129,7 +133,7 @@ export class LoadConnection {
       return
     }
     this.#body = 'chunked'
-    this.#tail = Buffer.alloc(0)
+    this.#tail = lineBreak
     if (rest > 0) this.#readChunked(bytes.subarray(end + 4))
   }
 

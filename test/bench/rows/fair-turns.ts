@@ -90,6 +90,7 @@ export const fairTurns: MeasureRow = async ({ lab, bench, run }) => {
       name: 'service with a tenant that floods',
       settings: {
         MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
+        MOORAGE_BILLING_ENABLED: 'true',
         NODE_EXTRA_CA_CERTS: certificate.certificatePath,
         MOORAGE_EGRESS_ALLOW: '127.0.0.1',
       },
