@@ -1,4 +1,5 @@
 // process: own - it fills the environment with keys and proxies that must not be used
+import Database from 'better-sqlite3'
 import test from 'ava'
 import { surroundWithTraps } from '../clouds/hostile-surroundings.ts'
 import { readSqliteFile } from '../support/sqlite-file.ts'
@@ -317,4 +318,22 @@ test.serial('outcomes are counted', async (t) => {
   const metrics = await (await fetch(`${service.opsUrl}/metrics`)).text()
   t.regex(metrics, /moorage_metering_reports_total\{outcome="accepted"\} [1-9]/)
   t.regex(metrics, /moorage_metering_reports_total\{outcome="unknown"\} [1-9]/)
+})
+
+test.serial('site admins read what became of the usage of a month', async (t) => {
+  const at = Date.UTC(2026, 5, 3, 10)
+  const file = new Database(service.databaseUrl.slice('sqlite:'.length))
+  file
+    .prepare(
+      'insert into metering_hours (dimension, hour_at, state, quantity, rest, reason, changed_at, subscription_ref, ' +
+        "unit, lost) values ('cores', ?, 'reported', 3, 0, '', ?, 'sub-1', 3600000, 1800000)",
+    )
+    .run(at, at)
+  file.close()
+  const path = '/api/v1/dashboard/marketplaces/metering/month'
+  const read = (query: string, token = service.adminToken) => service.send('GET', `${path}${query}`, { token })
+  const figure = { subscriptionId: 'sub-1', dimension: 'cores', used: 3.5, metered: 3, lost: 0.5, waiting: 0 }
+  t.deepEqual((await read('?month=2026-06')).json, { figures: [figure] })
+  t.deepEqual((await read('?month=2026-05')).json, { figures: [] })
+  t.is((await read('?month=2026-13')).status, 400)
 })

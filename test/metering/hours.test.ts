@@ -4,7 +4,8 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { makeSqlMeteredHourStore, makeSqlUsedHours } from '../../adapters/sql/marketplace/metered-hours.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { MeterUsage, UsageReport } from '../../core/marketplace/metering/types.ts'
-import { quantityOf, makeReportHours } from '../../core/marketplace/metering/hours/report-hours.ts'
+import { quantityOf } from '../../core/marketplace/metering/hours/hour-rules.ts'
+import { makeReportHours } from '../../core/marketplace/metering/hours/report-hours.ts'
 import { MeteringFailed, UsageRefused } from '../../core/marketplace/metering/ports.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -20,7 +21,7 @@ test('what is less than a unit is added to the next hour: nothing is lost, and n
       let rest = 0
       let total = 0n
       for (const amount of amounts) {
-        const hour = quantityOf({ milliCpuSeconds: amount, mebibyteSeconds: 0n }, { measure: 'cpu' }, rest)
+        const hour = quantityOf(amount, { measure: 'cpu' }, rest)
         rest = hour.rest
         total += BigInt(hour.quantity)
       }
@@ -47,8 +48,9 @@ const world = async (database: SqlDatabase, cloud: 'cloudA' | 'cloudC' = 'cloudA
   const run = makeReportHours({
     cloud,
     settings: { product: 'product-1', dimensions: [{ name: 'cores', measure: 'cpu' }] },
-    used: { amountsOf: async () => ({ milliCpuSeconds: state.milliCpuSeconds, mebibyteSeconds: 0n }) },
+    used: { amountsBetween: async () => ({ milliCpuSeconds: state.milliCpuSeconds, mebibyteSeconds: 0n }) },
     hours,
+    subscriptions: { current: async () => undefined },
     reportCloudA: async (_, usage) => {
       sentA.push(usage)
       return answer('id')
@@ -216,9 +218,34 @@ for (const { name, open } of eachDatabase())
       interval(5, instantOf(9), instantOf(12), 250),
     ])
     const used = makeSqlUsedHours(database)
-    t.deepEqual(await used.amountsOf(instantOf(10)), {
+    t.deepEqual(await used.amountsBetween(instantOf(10), instantOf(11)), {
       milliCpuSeconds: 1800n * 1000n + 3600n * 250n,
       mebibyteSeconds: (1800n + 3600n) * 1024n,
     })
-    t.deepEqual(await used.amountsOf(instantOf(20)), { milliCpuSeconds: 0n, mebibyteSeconds: 0n })
+    t.deepEqual(await used.amountsBetween(instantOf(20), instantOf(21)), { milliCpuSeconds: 0n, mebibyteSeconds: 0n })
+    const heard = (at: Date) =>
+      database.query((k) =>
+        k('usage_clusters')
+          .where('id', 1)
+          .update({ last_heard: at.getTime() / 1000 }),
+      )
+    const trialEnds = (at: Date) =>
+      database.query((k) =>
+        k('usage_objects')
+          .where('id', 2)
+          .update({ trial_ends_at: at.getTime() / 1000 }),
+      )
+    for (const [ends, last] of [
+      [instantOf(10, 1), instantOf(-14, 30)],
+      [instantOf(11), instantOf(-13)],
+      [instantOf(9, 59), instantOf(-15)],
+    ] as const) {
+      await heard(last)
+      await trialEnds(ends)
+      let sum = 0n
+      for (let hour = 7; hour < 13; hour += 1)
+        sum += (await used.amountsBetween(instantOf(hour), instantOf(hour + 1))).milliCpuSeconds
+      t.is((await used.amountsBetween(instantOf(7), instantOf(13))).milliCpuSeconds, sum)
+      t.true(sum > 0n)
+    }
   })

@@ -189,8 +189,11 @@ const makeWorld = async (t: ExecutionContext, cloud: 'A' | 'C') => {
     /** Waits until the newest hour of a dimension is no longer pending. */
     async reported(dimension: string): Promise<void> {
       await until(`the hours of ${dimension} are reported`, async () => {
-        const rows = await query<{ state: string }>((k) => k('metering_hours').where({ dimension }).select('state'))
-        return (rows.length > 0 && rows.every(({ state }) => state !== 'pending')) || undefined
+        const rows = await query<{ hour_at: number; state: string }>((k) =>
+          k('metering_hours').where({ dimension }).select('hour_at', 'state'),
+        )
+        const hasNewest = rows.some(({ hour_at: at }) => Number(at) >= newestHour())
+        return (hasNewest && rows.every(({ state }) => state !== 'pending')) || undefined
       })
     },
     hours: (dimension: string) =>

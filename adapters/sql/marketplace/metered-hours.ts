@@ -1,13 +1,25 @@
 import type { MeteredHourStore, UsedHours } from '../../../core/marketplace/metering/hours/ports.ts'
 import { cutTo, exact, int, long, pick, selectedAs, without } from '../kit/columns.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
-import { insertInto, values } from '../kit/values.ts'
+import { assigned, insertInto, values } from '../kit/values.ts'
 import { meteringHours } from '../tables/marketplace.ts'
 
 const hourRow = without(meteringHours, 'changedAt')
 
-/** Pending hours that are read at once. */
-const mostPending = 1000
+/** Hours that are read at once. */
+const mostHours = 1000
+
+const lateColumns = pick(meteringHours, 'seen', 'counted', 'late', 'lost', 'difference', 'differences', 'added')
+
+const sumRow = {
+  ...pick(meteringHours, 'subscriptionRef', 'dimension'),
+  unit: selectedAs(long()),
+  metered: selectedAs(long()),
+  lost: selectedAs(long()),
+  pending: selectedAs(long()),
+  lateAmount: selectedAs(exact()),
+  lostAmount: selectedAs(exact()),
+}
 
 /** MeteredHourStore over the table `metering_hours`. */
 export const makeSqlMeteredHourStore = (database: SqlDatabase): MeteredHourStore => {
@@ -15,12 +27,23 @@ export const makeSqlMeteredHourStore = (database: SqlDatabase): MeteredHourStore
   return {
     newest: (dimension) => database.first(statements.newest, { dimension }),
     pending: (dimension) => database.all(statements.pending, { dimension }),
-    async add({ dimension, hour, state, quantity, rest, reason }, at) {
-      await database.run(statements.add, { dimension, hour, state, quantity, rest, reason, changedAt: at })
+    async add(hour, at) {
+      await database.run(statements.add, { ...hour, changedAt: at })
+    },
+    listSince: (dimension, since) => database.all(statements.listSince, { dimension, hour: since }),
+    async saveLate(hour, at) {
+      await database.run(statements.saveLate, { ...hour, changedAt: at })
+      if (!hour.isMailed) await database.run(statements.unmail, { dimension: hour.dimension, hour: hour.hour })
+    },
+    sums: (from, to) => database.all(statements.sums, { from, to }),
+    listUnmailed: () => database.all(statements.listUnmailed, {}),
+    async setMailed(hours) {
+      for (const { dimension, hour, lost } of hours) await database.run(statements.setMailed, { dimension, hour, lost })
     },
     async setState({ dimension, hour }, state, reason, at) {
       const cut = cutTo(meteringHours.reason, reason)
-      await database.run(statements.setState, { dimension, hour, state, reason: cut, changedAt: at })
+      const isMailed = state !== 'lost'
+      await database.run(statements.setState, { dimension, hour, state, reason: cut, changedAt: at, isMailed })
     },
     async unreported() {
       const rows = await database.all(statements.unreported, {})
@@ -40,14 +63,56 @@ const composeHours = (database: SqlDatabase) => {
       k(table)
         .where(values(meteringHours, { dimension: p.dimension, state: 'pending' }))
         .orderBy('hour_at')
-        .limit(mostPending),
+        .limit(mostHours),
     ),
     add: insertInto(database, meteringHours, {}, (insert) => insert.onConflict(['dimension', 'hour_at']).ignore()),
+    listSince: prepare(pick(meteringHours, 'dimension', 'hour'), hourRow, (k, p) =>
+      k(table).where('dimension', p.dimension).where('hour_at', '>=', p.hour).orderBy('hour_at').limit(mostHours),
+    ),
+    saveLate: prepare({ ...pick(meteringHours, 'dimension', 'hour', 'changedAt'), ...lateColumns }, (k, p) =>
+      k(table)
+        .where(values(meteringHours, { dimension: p.dimension, hour: p.hour }))
+        .update({ ...assigned(lateColumns, p), changed_at: p.changedAt }),
+    ),
+    unmail: prepare(pick(meteringHours, 'dimension', 'hour'), (k, p) =>
+      k(table)
+        .where(values(meteringHours, { dimension: p.dimension, hour: p.hour }))
+        .update(values(meteringHours, { isMailed: false })),
+    ),
+    sums: prepare({ from: meteringHours.hour, to: meteringHours.hour }, sumRow, (k, p) =>
+      k(table)
+        .where('hour_at', '>=', p.from)
+        .where('hour_at', '<', p.to)
+        .groupBy('subscription_ref', 'dimension')
+        .orderBy(['subscription_ref', 'dimension'])
+        .select(
+          // An earlier release fixes hours without a unit, and without late usage.
+          k.raw('max(unit) as unit'),
+          k.raw(`sum(case when state = 'reported' then quantity else 0 end) + sum(added) as metered`),
+          k.raw(`sum(case when state = 'lost' then quantity else 0 end) as lost`),
+          k.raw(`sum(case when state = 'pending' then quantity else 0 end) + sum(difference) as pending`),
+          k.raw('sum(late) as late_amount'),
+          k.raw('sum(lost) as lost_amount'),
+        ),
+    ),
+    listUnmailed: prepare({}, hourRow, (k) => k(table).where('is_mailed', 0).orderBy('hour_at').limit(mostHours)),
+    setMailed: prepare(pick(meteringHours, 'dimension', 'hour', 'lost'), (k, p) =>
+      k(table)
+        .where(values(meteringHours, { dimension: p.dimension, hour: p.hour, lost: p.lost }))
+        .update(values(meteringHours, { isMailed: true })),
+    ),
     // What was reported, or is lost, stays so.
-    setState: prepare(pick(meteringHours, 'dimension', 'hour', 'state', 'reason', 'changedAt'), (k, p) =>
+    setState: prepare(pick(meteringHours, 'dimension', 'hour', 'state', 'reason', 'changedAt', 'isMailed'), (k, p) =>
       k(table)
         .where(values(meteringHours, { dimension: p.dimension, hour: p.hour, state: 'pending' }))
-        .update(values(meteringHours, { state: p.state, reason: p.reason, changedAt: p.changedAt })),
+        .update(
+          values(meteringHours, {
+            state: p.state,
+            reason: p.reason,
+            changedAt: p.changedAt,
+            isMailed: p.isMailed,
+          }),
+        ),
     ),
     unreported: prepare({}, { reason: meteringHours.reason, n: selectedAs(long()) }, (k) =>
       k(table).whereNot('state', 'reported').whereNot('reason', '').groupBy('reason').select(k.raw('count(*) as n')),
@@ -61,8 +126,15 @@ const silentSeconds = 24 * 3600
 /** UsedHours over the tables of the part usage. */
 export const makeSqlUsedHours = (database: SqlDatabase): UsedHours => {
   const { dialect, prepare } = database
-  const [least, greatest, integer] = dialect === 'mysql' ? ['least', 'greatest', 'signed'] : ['min', 'max', 'integer']
-  const seconds = `(${least}(i.cut_at, cast(? as ${integer})) - ${greatest}(i.from_at, cast(? as ${integer})))`
+  const isMysql = dialect === 'mysql'
+  const [least, greatest, integer] = isMysql ? ['least', 'greatest', 'signed'] : ['min', 'max', 'integer']
+  const div = (dividend: string): string => (isMysql ? `((${dividend}) div 3600)` : `((${dividend}) / 3600)`)
+  // A trial ends with the hour in which it ends; a silent cluster counts in each hour that begins within a day.
+  const trialEnd = `${div('coalesce(o.trial_ends_at, 0) + 3599')} * 3600`
+  const silentEnd = `${div(`c.last_heard + ${silentSeconds}`)} * 3600 + 3600`
+  const until = `${least}(i.cut_at, cast(? as ${integer}), ${silentEnd})`
+  const since = `${greatest}(i.from_at, cast(? as ${integer}), ${trialEnd})`
+  const seconds = `${greatest}(0, ${until} - ${since})`
   const sum = (column: string): string => `coalesce(sum(${seconds} * i.${column}), 0)`
   const amounts = prepare(
     { month: int(), from: int(), to: int(), heard: int() },
@@ -75,16 +147,15 @@ export const makeSqlUsedHours = (database: SqlDatabase): UsedHours => {
         .where('i.from_at', '<', p.to)
         .where('i.cut_at', '>', p.from)
         .where('c.last_heard', '>=', p.heard)
-        .where((rows) => rows.whereNull('o.trial_ends_at').orWhere('o.trial_ends_at', '<=', p.from))
         .select(k.raw(`${sum('milli_cpu')} as cpu, ${sum('memory_mib')} as memory`, [p.to, p.from, p.to, p.from])),
   )
   return {
-    async amountsOf(hour) {
-      const from = hour.getTime() / 1000
+    async amountsBetween(start, end) {
+      const from = start.getTime() / 1000
       const row = await database.first(amounts, {
-        month: hour.getUTCFullYear() * 100 + hour.getUTCMonth() + 1,
+        month: start.getUTCFullYear() * 100 + start.getUTCMonth() + 1,
         from,
-        to: from + 3600,
+        to: end.getTime() / 1000,
         heard: from - silentSeconds,
       })
       return { milliCpuSeconds: row?.cpu ?? 0n, mebibyteSeconds: row?.memory ?? 0n }

@@ -209,8 +209,31 @@ const claims: Migration = {
   },
 }
 
+const lateUsage: Migration = {
+  id: '0101-metering-late-usage',
+  phase: 'expand',
+  summary: 'metering: usage that arrives after its hour was fixed, and the subscription of an hour',
+  async up(knex, dialect) {
+    await knex.schema.alterTable('metering_hours', (table) => {
+      asciiText(table, dialect, 'subscription_ref', 36).notNullable().defaultTo('')
+      // Amounts are milli-core-seconds or MiB-seconds; those of one unit are in `unit`.
+      table.bigInteger('unit').notNullable().defaultTo(0)
+      table.bigInteger('seen').nullable()
+      table.bigInteger('counted').notNullable().defaultTo(0)
+      table.bigInteger('late').notNullable().defaultTo(0)
+      table.bigInteger('lost').notNullable().defaultTo(0)
+      table.bigInteger('difference').notNullable().defaultTo(0)
+      table.integer('differences').notNullable().defaultTo(0)
+      table.bigInteger('added').notNullable().defaultTo(0)
+      table.boolean('is_mailed').notNullable().defaultTo(true)
+      table.index(['hour_at'])
+      table.index(['is_mailed', 'hour_at'])
+    })
+  },
+}
+
 export const meteringMigrations: PartMigrations = {
   part: 'metering',
   needs: [],
-  migrations: [calls, hours, claims],
+  migrations: [calls, hours, claims, lateUsage],
 }

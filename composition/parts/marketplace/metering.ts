@@ -15,6 +15,8 @@ import { LogToken } from '../../../core/kernel/log.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { makeReportCloudA, ReportCloudAToken } from '../../../core/marketplace/metering/cloud-a.ts'
 import { makeReportCloudC, ReportCloudCToken } from '../../../core/marketplace/metering/cloud-c.ts'
+import type { ReadMeteredMonth } from '../../../core/marketplace/metering/hours/metered-months.ts'
+import { makeReadMeteredMonth, ReadMeteredMonthToken } from '../../../core/marketplace/metering/hours/metered-months.ts'
 import type { MeteredDimension } from '../../../core/marketplace/metering/hours/ports.ts'
 import {
   HourlySettingsToken,
@@ -59,6 +61,15 @@ const dimension: SettingType<MeteredDimension> = {
       ? left('a name and a measure (cpu or memory), as core_hours=cpu')
       : right({ name, measure })
   },
+}
+
+/** Returns what was lost in the month of an instant and the one before, by dimension. */
+const lostUnits = async (now: Date, readMonth: ReadMeteredMonth): Promise<Readonly<Record<string, number>>> => {
+  const before = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1))
+  const units: Record<string, number> = {}
+  for (const month of [before.toISOString().slice(0, 7), undefined])
+    for (const { dimension: name, lost } of await readMonth(month)) units[name] = (units[name] ?? 0) + lost
+  return units
 }
 
 /** Usage that is reported to the marketplaces of cloud providers. */
@@ -148,6 +159,7 @@ export const part = definePart({
       bind(UsageLedgerToken, {}, () => makeSqlUsageLedger(database)),
       bind(MeteredHourStoreToken, {}, () => makeSqlMeteredHourStore(database)),
       bind(UsedHoursToken, {}, () => makeSqlUsedHours(database)),
+      bind(ReadMeteredMonthToken, { hours: MeteredHourStoreToken, clock: ClockToken }, makeReadMeteredMonth),
       // Without billing, no usage is known: zero would be reported.
       bind(HourlySettingsToken, {}, () => ({
         product: deployment.billingEnabled ? settings.meteringProduct : undefined,
@@ -217,6 +229,19 @@ export const part = definePart({
       { hours: MeteredHourStoreToken },
       ({ hours }) =>
         async () => ({ moorage_metering_unreported_hours: await hours.unreported() }),
+    ),
+    defineGauges(
+      {
+        moorage_metering_lost_units: {
+          help:
+            'Core-hours or GiB-hours of the running month and the one before that the provider does not take any ' +
+            'more, by dimension; late usage included.',
+          label: 'dimension',
+        },
+      },
+      { clock: ClockToken, readMonth: ReadMeteredMonthToken },
+      ({ clock, readMonth }) =>
+        async () => ({ moorage_metering_lost_units: await lostUnits(clock.now(), readMonth) }),
     ),
   ],
 })

@@ -58,7 +58,7 @@ const labelTexts = ({ labels }: Pick<UsageReport, 'labels'>): readonly string[] 
 
 /** Returns a report as the provider takes it. @internal */
 export const operationOf = (digests: UsageDigests, consumerId: string, report: UsageReport): ServiceOperation => {
-  const { serviceName, dimension, start, end, labels, value, name } = report
+  const { serviceName, dimension, start, end, labels, value, name, difference } = report
   const metricName = dimension.startsWith(`${serviceName}/`) ? dimension : `${serviceName}/${dimension}`
   return {
     serviceName,
@@ -70,6 +70,8 @@ export const operationOf = (digests: UsageDigests, consumerId: string, report: U
       end.toISOString(),
       valueText(report),
       ...labelTexts(report),
+      // Two additions of the same quantity are two operations.
+      ...(difference === undefined ? [] : [`difference ${difference}`]),
     ]),
     operationName: name === '' ? `${serviceName}/report` : name,
     consumerId,
@@ -170,7 +172,7 @@ export const makeReportCloudC =
     const operation = operationOf(digests, settings.consumerId, report)
     const subscriptionRef = (await deps.subscriptions.current()) ?? ''
     const sent = sentOf(digests, operation, { askedBy, subscriptionRef })
-    const begun = await ledger.begin(sent, true, clock.now())
+    const begun = await ledger.begin(sent, report.difference === undefined, clock.now())
     if (begun.kind === 'busy') return left(sentElsewhere())
     if (begun.kind === 'overlap') return left(UsageOverlaps(overlapText(begun.start, begun.end, begun.state)))
     if (begun.kind === 'accepted') {

@@ -32,6 +32,11 @@ export interface UsageReport {
   readonly end: Date
   readonly labels: Readonly<Record<string, string>>
   readonly value: UsageValue
+  /**
+   * The number of an addition to usage of the same time that was reported before, which the provider adds. Undefined for
+   * other reports, which are refused if they overlap.
+   */
+  readonly difference?: number
 }
 export type UsageValue = { readonly int64: bigint } | { readonly double: number }
 

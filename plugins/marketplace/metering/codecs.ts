@@ -164,3 +164,29 @@ export const MeteringCallRecord = answer(
   },
   'MeteringCallRecord',
 )
+
+export const MeteredMonthQuery = request(
+  {
+    month: described(
+      optional(naming(patternText(/^20\d{2}-(?:0[1-9]|1[0-2])$/, 7, 'a month, as 2026-11'), 'month', 'month')),
+      'The month, in UTC; the running one if absent.',
+    ),
+  },
+  'MeteredMonthQuery',
+)
+
+export const MeteredMonthRecord = answer(
+  {
+    subscriptionId: described(t.string, 'The subscription; empty if there was none, or several.'),
+    dimension: described(t.string, 'The dimension, as the setting names it.'),
+    used: described(Float, 'The usage that is known, in core-hours or GiB-hours: the sum of the other three.'),
+    metered: described(Float, 'What the provider has recorded.'),
+    lost: described(Float, 'What the provider has not recorded and does not take any more.'),
+    waiting: described(Float, 'What is still to be reported.'),
+  },
+  'MeteredMonth',
+)
+export const MeteredMonthFigures = answer(
+  { figures: described(t.readonlyArray(MeteredMonthRecord), 'By subscription and dimension.') },
+  'MeteredMonthFigures',
+)

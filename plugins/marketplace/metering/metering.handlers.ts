@@ -4,6 +4,7 @@ import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { ReportCloudAToken } from '../../../core/marketplace/metering/cloud-a.ts'
 import { ReportCloudCToken } from '../../../core/marketplace/metering/cloud-c.ts'
+import { ReadMeteredMonthToken } from '../../../core/marketplace/metering/hours/metered-months.ts'
 import { UsageInvalid, UsageLedgerToken } from '../../../core/marketplace/metering/ports.ts'
 import type {
   MeterUsage,
@@ -16,7 +17,15 @@ import { definedFields } from '../../../core/kernel/json.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import type { CloudCUsageReport, MeteringCallRecord, MeteredUsageRecord, MeterUsageInput } from './codecs.ts'
-import { listCalls, listUsage, readyCloudA, readyCloudC, reportCloudA, reportCloudC } from './metering.routes.ts'
+import {
+  getMonth,
+  listCalls,
+  listUsage,
+  readyCloudA,
+  readyCloudC,
+  reportCloudA,
+  reportCloudC,
+} from './metering.routes.ts'
 
 const usageOf = (sent: t.TypeOf<typeof MeterUsageInput>): MeterUsage => ({
   productCode: sent.ProductCode,
@@ -98,8 +107,13 @@ const callReply = (call: RecordedCall): t.TypeOf<typeof MeteringCallRecord> => {
 
 /** The record of reports, for site admins. */
 export const meteringRecordGroup = defineGroup({
-  needs: { ledger: UsageLedgerToken },
-  routes: ({ ledger }) => [
+  needs: { ledger: UsageLedgerToken, readMonth: ReadMeteredMonthToken },
+  routes: ({ ledger, readMonth }) => [
+    handle(getMonth, async (_call, { query }) => right(await readMonth(query.month)), {
+      reply: (figures) => ({
+        figures: figures.map(({ subscriptionRef: subscriptionId, ...rest }) => ({ subscriptionId, ...rest })),
+      }),
+    }),
     handle(listUsage, async (_call, { query, page }) => right(await ledger.listUsage(filterOf(query), page)), {
       reply: usageReply,
     }),

@@ -8,7 +8,14 @@ import {
   UsedHoursToken,
 } from '../../../core/marketplace/metering/hours/ports.ts'
 import { makeReportHours } from '../../../core/marketplace/metering/hours/report-hours.ts'
-import { MeteringSettingsToken, UsageLedgerToken } from '../../../core/marketplace/metering/ports.ts'
+import { makeFindLateUsage, makeMailLosses } from '../../../core/marketplace/metering/hours/late-usage.ts'
+import {
+  MeteredSubscriptionsToken,
+  MeteringSettingsToken,
+  UsageLedgerToken,
+} from '../../../core/marketplace/metering/ports.ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { MarketplaceSettingsToken, MarketplaceUnitOfWorkToken } from '../../../core/marketplace/ports.ts'
 import { defineGroup } from '../../kit/group.ts'
 
 /** Longer than any provider takes usage, and than the books of a year are open. */
@@ -32,13 +39,17 @@ export const meteringUpkeepGroup = defineGroup({
 export const meteringHoursGroup = defineGroup({
   needs: {
     clock: ClockToken,
+    entropy: EntropyToken,
     hourly: HourlySettingsToken,
     hours: MeteredHourStoreToken,
     log: LogToken,
+    marketplace: MarketplaceSettingsToken,
     reportCloudA: ReportCloudAToken,
     reportCloudC: ReportCloudCToken,
     settings: MeteringSettingsToken,
+    subscriptions: MeteredSubscriptionsToken,
     timeTrust: TimeTrustToken,
+    unitOfWork: MarketplaceUnitOfWorkToken,
     used: UsedHoursToken,
   },
   jobs: ({ settings: { cloud }, hourly, ...given }) =>
@@ -50,6 +61,18 @@ export const meteringHoursGroup = defineGroup({
             summary: 'Report the usage of hours that have ended to the marketplace',
             everySeconds: 300,
             run: makeReportHours({ ...given, cloud, settings: hourly }),
+          },
+          {
+            id: 'metering.findLateUsage',
+            summary: 'Report or record usage that arrived after its hour was reported to the marketplace',
+            everySeconds: 3600,
+            run: makeFindLateUsage({ ...given, cloud, settings: hourly }),
+          },
+          {
+            id: 'metering.mailLosses',
+            summary: 'Send a mail about usage that the marketplace does not take any more',
+            everySeconds: 24 * 3600,
+            run: makeMailLosses(given),
           },
         ],
 })

@@ -11,6 +11,8 @@ import { empty, json, list, packed } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   CloudCUsageReport,
+  MeteredMonthFigures,
+  MeteredMonthQuery,
   MeteredUsageQuery,
   MeteredUsageRecord,
   MeteringCallQuery,
@@ -138,5 +140,28 @@ export const listCalls = route({
     answer: '8c1a3f6e-5d0b-4f6e-9d3c-5b8a1d2e7f40',
     attempts: 1,
     milliseconds: 121,
+  }),
+})
+
+export const getMonth = route({
+  id: 'metering.getMonth',
+  method: 'GET',
+  path: '/dashboard/marketplaces/metering/month',
+  summary: 'Get what was used, metered and lost in a month',
+  description:
+    'For each subscription and dimension that this deployment reports by itself, also of usage that arrived after ' +
+    'its hour was reported. What is less than one unit at the end of a month counts in the next.',
+  query: MeteredMonthQuery,
+  ok: json(200, MeteredMonthFigures, {
+    figures: [
+      {
+        subscriptionId: usageExample.subscriptionId,
+        dimension: 'core_hours',
+        used: 724.5,
+        metered: 720,
+        lost: 2.5,
+        waiting: 2,
+      },
+    ],
   }),
 })

@@ -45,6 +45,18 @@ export const alerts: readonly Alert[] = [
     },
   },
   {
+    name: 'MoorageUsageLost',
+    severity: 'ticket',
+    expr: 'max by (dimension) (moorage_metering_lost_units) > 0',
+    for: '5m',
+    summary: 'Usage of {{ $labels.dimension }} was lost: the marketplace does not take it any more.',
+    incident: {
+      series: { 'moorage_metering_lost_units{dimension="core_hours"}': '2.5x30' },
+      at: '20m',
+      labels: { dimension: 'core_hours' },
+    },
+  },
+  {
     name: 'MoorageTracesLost',
     severity: 'info',
     expr: 'sum(increase(moorage_trace_spans_lost_total[15m])) > 0',

@@ -1,99 +1,40 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
 import type { Clock, TimeTrust } from '../../../kernel/clock.ts'
-import type { Failure } from '../../../kernel/failure.ts'
 import type { Log } from '../../../kernel/log.ts'
-import type { ReportCloudA } from '../cloud-a.ts'
-import type { ReportCloudC } from '../cloud-c.ts'
-import type { MeteredCloud } from '../types.ts'
-import type {
-  HourlySettings,
-  MeteredDimension,
-  MeteredHour,
-  MeteredHourStore,
-  UsedAmounts,
-  UsedHours,
-} from './ports.ts'
+import type { MeteredSubscriptions } from '../ports.ts'
+import {
+  amountOf,
+  hourMilliseconds,
+  isFinal,
+  nothingLate,
+  quantityOf,
+  sendHour,
+  units,
+  windowMilliseconds,
+} from './hour-rules.ts'
+import type { SendHourDeps } from './hour-rules.ts'
+import type { HourlySettings, MeteredDimension, MeteredHourStore, UsedHours } from './ports.ts'
 
-const hourMilliseconds = 3600 * 1000
 /** Reports of clusters arrive up to this much later. */
 const closedAfterMilliseconds = 10 * 60 * 1000
 /** Hours of one dimension that one run adds. */
 const mostHours = 48
 
-/**
- * How long after its start an hour is sent: cloud A takes what is at most six hours old; cloud C accepts late reports
- * of up to 30 days.
- */
-const windowMilliseconds: Readonly<Record<MeteredCloud, number>> = {
-  cloudA: 5.75 * hourMilliseconds,
-  cloudC: 30 * 24 * hourMilliseconds,
-}
-
-/** Refusals after which the hour is never taken. */
-const final: ReadonlySet<string> = new Set([
-  'DuplicateRequestException',
-  'TimestampOutOfBoundsException',
-  'UsageOverlaps',
-])
-
-/** A core for an hour in milli-core-seconds, and a GiB for an hour in MiB-seconds. */
-const units = { cpu: 3600n * 1000n, memory: 3600n * 1024n } as const
-
-/** Returns the quantity of an hour, and what is less than one unit. @internal */
-export const quantityOf = (
-  amounts: UsedAmounts,
-  { measure }: Pick<MeteredDimension, 'measure'>,
-  restBefore: number,
-): Pick<MeteredHour, 'quantity' | 'rest'> => {
-  const amount = (measure === 'cpu' ? amounts.milliCpuSeconds : amounts.mebibyteSeconds) + BigInt(restBefore)
-  return { quantity: Number(amount / units[measure]), rest: Number(amount % units[measure]) }
-}
-
-export interface HourlyDeps {
-  readonly cloud: MeteredCloud
+export interface HourlyDeps extends SendHourDeps {
   readonly settings: HourlySettings
   readonly used: UsedHours
   readonly hours: MeteredHourStore
-  readonly reportCloudA: ReportCloudA
-  readonly reportCloudC: ReportCloudC
+  readonly subscriptions: Pick<MeteredSubscriptions, 'current'>
   readonly clock: Clock
   readonly timeTrust: TimeTrust
   readonly log: Log
 }
 
-/** The name under which the record has what the job sends. */
-const askedBy = 'metering.reportHours'
-
-const send = (
-  { cloud, reportCloudA, reportCloudC }: HourlyDeps,
-  product: string,
-  { dimension, hour, quantity }: MeteredHour,
-): Promise<Either<Failure, unknown>> =>
-  cloud === 'cloudA'
-    ? reportCloudA(askedBy, {
-        productCode: product,
-        timestamp: hour,
-        dimension,
-        isDryRun: false,
-        quantity,
-        allocations: undefined,
-      })
-    : reportCloudC(askedBy, {
-        name: '',
-        serviceName: product,
-        dimension,
-        start: hour,
-        end: new Date(hour.getTime() + hourMilliseconds),
-        labels: {},
-        value: { int64: BigInt(quantity) },
-      })
-
 /**
  * Adds the hours of a dimension that have ended. The first one is the last that has ended when the service first runs.
  */
 const addClosed = async (deps: HourlyDeps, dimension: MeteredDimension): Promise<void> => {
-  const { hours, used, clock } = deps
+  const { hours, used, subscriptions, clock } = deps
   const now = clock.now()
   const lastStart =
     Math.floor((now.getTime() - closedAfterMilliseconds) / hourMilliseconds) * hourMilliseconds - hourMilliseconds
@@ -102,13 +43,18 @@ const addClosed = async (deps: HourlyDeps, dimension: MeteredDimension): Promise
     const start = newest === undefined ? lastStart : newest.hour.getTime() + hourMilliseconds
     if (start > lastStart) return
     const hour = new Date(start)
-    const amounts = await used.amountsOf(hour)
+    const amount = amountOf(await used.amountsBetween(hour, new Date(start + hourMilliseconds)), dimension)
     newest = {
       dimension: dimension.name,
       hour,
       state: 'pending',
-      ...quantityOf(amounts, dimension, newest?.rest ?? 0),
+      ...quantityOf(amount, dimension, newest?.rest ?? 0),
       reason: '',
+      subscriptionRef: (await subscriptions.current()) ?? '',
+      unit: Number(units[dimension.measure]),
+      seen: Number(amount),
+      counted: Number(amount),
+      ...nothingLate,
     }
     await hours.add(newest, now)
   }
@@ -126,14 +72,14 @@ const sendPending = async (
     signal.throwIfAborted()
     const now = clock.now()
     const isLate = now.getTime() - hour.hour.getTime() > windowMilliseconds[cloud]
-    const sent = isLate ? undefined : await send(deps, product, hour)
+    const sent = isLate ? undefined : await sendHour(deps, product, hour)
     if (sent !== undefined && !isLeft(sent)) {
       await hours.setState(hour, 'reported', '', now)
       continue
     }
     const failure = sent?.left
     const reason = failure?.origin?.code ?? failure?.tag ?? (hour.reason === '' ? 'TooLate' : hour.reason)
-    const isLost = isLate || final.has(reason)
+    const isLost = isLate || isFinal(reason)
     await hours.setState(hour, isLost ? 'lost' : 'pending', reason, now)
     if (isLost)
       log.error(
