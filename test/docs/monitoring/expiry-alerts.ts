@@ -53,4 +53,26 @@ export const expiryAlerts: readonly Alert[] = [
     summary: 'A contract ends within ten days.',
     incident: { series: { moorage_contracts_ending: '2x100' }, at: '90m' },
   },
+  {
+    name: 'MoorageBackupOld',
+    severity: 'ticket',
+    expr: `time() - max(moorage_upkeep_last_success_timestamp_seconds{work="backup"}) > ${2 * day}`,
+    for: '1h',
+    summary: 'The last good backup is more than two days old, or there was none.',
+    incident: {
+      series: { 'moorage_upkeep_last_success_timestamp_seconds{work="backup"}': `-${3 * day}x100` },
+      at: '90m',
+    },
+  },
+  {
+    name: 'MoorageAuditUnchecked',
+    severity: 'info',
+    expr: `time() - max(moorage_upkeep_last_success_timestamp_seconds{work="audit_check"}) > ${35 * day}`,
+    for: '1h',
+    summary: 'The last good check of the audit log is more than 35 days old, or there was none.',
+    incident: {
+      series: { 'moorage_upkeep_last_success_timestamp_seconds{work="audit_check"}': `-${36 * day}x100` },
+      at: '90m',
+    },
+  },
 ]

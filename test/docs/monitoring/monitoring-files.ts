@@ -96,6 +96,9 @@ const goodDay: Readonly<Record<string, string>> = {
   'moorage_sign_in_refusals_total{kind="password",reason="wrong"}': '0+6x120',
   'moorage_account_locks_total{kind="password"}': '0x60 2x60',
   'moorage_metering_unreported_hours{reason="TooLate"}': '0x120',
+  'moorage_upkeep_last_success_timestamp_seconds{work="backup"}': '0x120',
+  'moorage_upkeep_last_success_timestamp_seconds{work="audit_check"}': '0x120',
+  'moorage_metering_lost_units{dimension="core_hours"}': '0x120',
   moorage_trace_spans_lost_total: '0x120',
 }
 
