@@ -307,6 +307,11 @@ export const ClaimStoreToken = token<ClaimStore>('marketplace.ClaimStore')
 
 /** Decides which claims may be taken. */
 export interface ClaimRules {
+  /**
+   * Reports whether what this service already knows allows the claim. It is asked at each question, also while the rules
+   * wait, so it must cost no more than a look into the database. Rules without it are asked after their wait only.
+   */
+  isKnownClaimable?(claim: Claim): Promise<boolean>
   /** May ask other systems; throws if they do not answer. It is not called in a transaction. */
   isClaimable(claim: Claim): Promise<boolean>
 }

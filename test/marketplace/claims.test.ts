@@ -14,7 +14,7 @@ const start = new Date('2026-11-20T12:00:00Z')
 
 /** A claim in memory, with rules that answer what they are told. */
 const world = (changes: Partial<Claim> = {}) => {
-  const state = { nowMs: start.getTime(), asked: 0, rule: async (): Promise<boolean> => false }
+  const state = { nowMs: start.getTime(), asked: 0, rule: async (): Promise<boolean> => false, isKnown: false }
   let claim: Claim = {
     ref,
     installerId: 1 as InstallerId,
@@ -37,7 +37,10 @@ const world = (changes: Partial<Claim> = {}) => {
     },
     clock: { now: () => new Date(state.nowMs) },
     entropy: systemEntropy,
-    rules: { isClaimable: () => ((state.asked += 1), state.rule()) },
+    rules: {
+      isClaimable: () => ((state.asked += 1), state.rule()),
+      isKnownClaimable: async () => state.isKnown,
+    },
   }
   const check = makeCheckClaim({ ...deps, allowance: { take: async () => undefined } })
   return { state, check: () => check(call, ref), checkOther: () => check(call, 'b'.repeat(32)), claim: () => claim }
@@ -68,6 +71,16 @@ test('the rules are asked once by several callers, and not again before the wait
   t.true(unwrap(await check()).isClaimable)
   t.is(state.asked, 2)
   t.true(claim().isClaimable)
+})
+
+test('rules of a plugin allow a claim by what is known, also before the wait ends', async (t) => {
+  const { state, check, claim } = world()
+  t.false(unwrap(await check()).isClaimable)
+  t.is(tagOf(await check()), 'ClaimCheckTooSoon')
+  state.isKnown = true
+  t.true(unwrap(await check()).isClaimable)
+  t.true(claim().isClaimable)
+  t.is(state.asked, 1)
 })
 
 test('rules that fail are not asked again at once', async (t) => {

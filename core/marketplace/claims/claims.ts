@@ -68,6 +68,10 @@ const check = async (deps: ClaimDeps, ref: string): Outcome<CheckFailure, Claima
   if (claim === undefined) return left(missing())
   if (claim.claimedAt !== undefined) return left(taken())
   if (claim.isClaimable) return right({ claimRef: ref, isClaimable: true })
+  if ((await deps.rules.isKnownClaimable?.(claim)) === true) {
+    await deps.claims.setClaimable(ref)
+    return right({ claimRef: ref, isClaimable: true })
+  }
   const early = claim.nextCheckAt.getTime() - deps.clock.now().getTime()
   if (early > 0) return left(tooSoon(early / 1000))
   const asked = await ask(deps, claim)
@@ -169,11 +173,12 @@ export const makeClaimRules = ({
 }: {
   readonly installers: Pick<InstallerStore, 'findById'>
   readonly subscriptions: Pick<SubscriptionStore, 'findById'>
-}): ClaimRules => ({
-  async isClaimable({ installerId }) {
+}): ClaimRules => {
+  const isClaimable: ClaimRules['isClaimable'] = async ({ installerId }) => {
     const installer = await installers.findById(installerId)
     if (installer?.subscriptionId === undefined) return false
     const subscription = await subscriptions.findById(installer.subscriptionId)
     return subscription !== undefined && ['Bounded', 'Running'].includes(subscription.state)
-  },
-})
+  }
+  return { isClaimable, isKnownClaimable: isClaimable }
+}
