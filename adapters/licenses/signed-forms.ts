@@ -118,9 +118,10 @@ const issuerOf = (certificatePem: string, keyPem: string): Issuer => {
 const attribute = (type: string, utf8String: string): RelativeDistinguishedName =>
   new RelativeDistinguishedName([new AttributeTypeAndValue({ type, value: new AttributeValue({ utf8String }) })])
 
+/** The product line is the business category. Earlier releases had it as country, which X.520 bounds to two letters. */
 const subjectOf = ({ clusterUid, features, plan, productLine, tier, flags }: LicenseContent): Name =>
   new Name([
-    attribute('2.5.4.6', productLine),
+    attribute('2.5.4.15', productLine),
     attribute('2.5.4.8', tier),
     ...Object.entries(flags).map(([key, value]) => attribute('2.5.4.7', `${key}=${value}`)),
     ...features.map((feature) => attribute('2.5.4.10', feature)),

@@ -117,6 +117,14 @@ const made = (): Promise<LicenseAuthority> =>
   signer.makeAuthority({ organization: 'Vendor', notBefore: inDays(-2), notAfter: inDays(400) })
 const request = { now, feature: undefined, revocations: undefined }
 
+test('the subject of a license has the product line as business category, and no country', async (t) => {
+  const authority = await made()
+  const { certificatePem } = await signer.sign(authority, content({ productLine: 'database' }))
+  const [certificate] = certificatesIn(certificatePem)
+  t.like(certificate?.toLegacyObject().subject, { businessCategory: 'database', OU: 'db-enterprise' })
+  t.false('C' in (certificate?.toLegacyObject().subject ?? {}))
+})
+
 const kinds: Readonly<Record<string, () => LicenseAuthority | Promise<LicenseAuthority>>> = {
   'made here': made,
   'RSA of 2048 bits': () => own(['-newkey', 'rsa:2048']),
