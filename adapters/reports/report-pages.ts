@@ -202,8 +202,9 @@ export class ReportPages {
       )
       this.#y += 16
     }
-    for (const section of sections) {
-      await this.#room(160)
+    for (const [index, section] of sections.entries()) {
+      const isLast = index === sections.length - 1
+      await this.#room(summaryHeight(section.summary) + (isLast ? footnoteHeight : 0))
       this.#y += 6
       await this.#summary(section.title, section.summary)
     }
@@ -217,12 +218,12 @@ export class ReportPages {
       )
       this.#y += 22
     }
-    await this.#room(30)
+    await this.#room(footnoteHeight)
     this.#text(
       'P',
       'Days and months are those of UTC. A core-month is one core for every second of this month; a ' +
         'GiB-month is one GiB likewise.',
-      { x: page.left, y: this.#y + 14, room },
+      { x: page.left, y: this.#y + 11, room },
       { weight: 'regular', size: 8 },
       grey,
     )
@@ -306,7 +307,7 @@ export class ReportPages {
         count += 1
       }
     }
-    if (totals !== undefined) await this.#totals(cells, totals)
+    if (totals !== undefined) await this.#totals(cells, totals, footnote === undefined ? 0 : footnoteHeight)
     this.#document.endElement()
     if (footnote !== undefined) await this.#footnote(footnote)
     this.#y += 12
@@ -321,7 +322,7 @@ export class ReportPages {
       const isSum = subtotals.includes(index)
       await this.#row(cells, row, { ground: isSum ? stripe : undefined, look: isSum ? totalText : cellText })
     }
-    await this.#totals(cells, totals)
+    await this.#totals(cells, totals, footnoteHeight)
     this.#document.endElement()
     await this.#footnote(footnote)
   }
@@ -334,9 +335,9 @@ export class ReportPages {
   }
 
   async #footnote(text: string): Promise<void> {
-    await this.#room(14)
+    await this.#room(footnoteHeight)
     this.#text('P', text, { x: page.left, y: this.#y + 9, room: page.right - page.left }, footnoteText, grey)
-    this.#y += 12
+    this.#y += footnoteStep
   }
 
   /** Begins a page with the head of the table if there is no room for a row on this one. */
@@ -349,8 +350,7 @@ export class ReportPages {
   /** The head is repeated on each page; the structure has it once. */
   #head(cells: readonly PlacedColumn[], isFirst: boolean): void {
     const { ground, text } = this.#palette
-    const lines = Math.max(...cells.map(({ title }) => title.split('\n').length))
-    const height = rowHeight + 1 + (lines - 1) * headLine
+    const height = headHeight(cells)
     const parts = [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, height)}`)]
     for (const { title, x, room, isNumber } of cells) {
       const own = title.split('\n')
@@ -373,14 +373,14 @@ export class ReportPages {
   async #row(
     cells: readonly PlacedColumn[],
     row: readonly string[],
-    { ground, look, rise = 0 }: RowLook,
+    { ground, look, rise = 0, below = 0 }: RowLook,
   ): Promise<void> {
     const set = cells.map(({ room, isNumber, isId }, i) =>
       this.#typesetter.set(row[i] ?? '', room, isId === true ? { ...look, size: idText.size } : look, isNumber),
     )
     const lines = Math.max(...set.map((each) => each.lines.length))
     const height = rowHeight + rise + (lines - 1) * lineHeight
-    await this.#roomForRow(cells, height)
+    await this.#roomForRow(cells, height + below)
     const parts: string[] =
       ground === undefined ? [] : [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, height)}`)]
     if (rise > 0) parts.push(artifact(`${grey}\n${filled(page.left, this.#y, page.right - page.left, 0.7)}`))
@@ -403,8 +403,9 @@ export class ReportPages {
     this.#y += height
   }
 
-  async #totals(cells: readonly PlacedColumn[], totals: readonly string[]): Promise<void> {
-    await this.#row(cells, totals, { ground: undefined, look: totalText, rise: 1 })
+  /** `below` is the height of what must not be alone on the next page. */
+  async #totals(cells: readonly PlacedColumn[], totals: readonly string[], below: number): Promise<void> {
+    await this.#row(cells, totals, { ground: undefined, look: totalText, rise: 1, below })
     this.#y += 2
   }
 }
@@ -414,7 +415,19 @@ interface RowLook {
   readonly ground: string | undefined
   readonly look: { readonly weight: 'regular' | 'bold'; readonly size: number }
   readonly rise?: number
+  /** Points that must be left below the row on its page. */
+  readonly below?: number
 }
+
+const footnoteHeight = 14
+const footnoteStep = 12
+
+const headHeight = (columns: readonly Pick<ReportColumn, 'title'>[]): number =>
+  rowHeight + 1 + (Math.max(...columns.map(({ title }) => title.split('\n').length)) - 1) * headLine
+
+/** Returns the height of a table of the cover: with its title and its footnote it is on one page. */
+const summaryHeight = ({ columns, rows }: Pick<ReportSummary, 'columns' | 'rows'>): number =>
+  26.4 + headHeight(columns) + (rows.length + 1) * rowHeight + 3 + footnoteStep
 
 const footerText = { weight: 'regular', size: 7.5 } as const
 const footnoteText = { weight: 'regular', size: 8 } as const

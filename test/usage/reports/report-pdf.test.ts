@@ -62,6 +62,29 @@ test('a report shows its facts, figures and rows in every script, with a structu
   t.is(count('TR'), scripts.length + 2 + 3 + 2 + 3 + 2)
 })
 
+test('a table of the cover is on one page with its sum and its footnotes', async (t) => {
+  const [section] = contentOf([]).sections
+  if (section === undefined) return t.fail('There is no section.')
+  const { summary, ...rest } = section
+  for (const sections of [1, 2, 3])
+    for (const rows of [3, 5, 6, 7, 8]) {
+      const shown = {
+        ...rest,
+        charts: [],
+        summary: { ...summary, rows: Array.from({ length: rows }, (_, i) => [`use ${i}`, '1.000']) },
+      }
+      const content = contentOf([], {
+        sections: Array.from({ length: sections }, () => shown),
+      })
+      const { pages } = await readPdf(await renderedBy(renderer, content))
+      const counts = (text: string) => pages.map((page) => page.split(text).length - 1)
+      const units = counts('A core-month is one core')
+      t.deepEqual([...units].sort(), [...units.map(() => 0).slice(1), 1])
+      t.true((counts('All use')[units.indexOf(1)] ?? 0) > 0, `${sections} of ${rows} rows`)
+      t.deepEqual(counts(summary.footnote), counts('All use'), `${sections} of ${rows} rows`)
+    }
+})
+
 test('a table over pages repeats its head, which the structure has once, and every row is there once', async (t) => {
   const bytes = await renderedBy(renderer, contentOf([tableOf(200, ['orders'])]))
   const { pages } = await readPdf(bytes)
@@ -163,14 +186,14 @@ test('a table without rows shows its note', async (t) => {
   t.regex(pages[1] ?? '', /Objects None in this month\./)
 })
 
-test('a footnote is below the totals, on the next page if the table ends at the end of one', async (t) => {
+test('a footnote is below the totals, on the same page', async (t) => {
   const footnote = 'An object counts once for each contract.'
   for (let count = 14; count < 28; count += 1) {
     const { pages, elements } = await readPdf(
       await renderedBy(renderer, contentOf([{ ...tableOf(count, ['orders']), footnote }])),
     )
     t.is(pages.join(' ').split(footnote).length, 2, `${count} rows`)
-    t.regex(pages.join(' '), /Total 123\.456 .*An object counts once/)
+    t.is(pages.filter((page) => /Total 123\.456 .*An object counts once/.test(page)).length, 1, `${count} rows`)
     t.is(elements.filter(({ role }) => role === 'P').length, 4 + 1)
   }
 })
