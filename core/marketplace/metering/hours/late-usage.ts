@@ -13,7 +13,7 @@ import type { HourlySettings, MeteredDimension, MeteredHour, MeteredHourStore, U
 /** Events of usage are accepted for this long after what they say. */
 const lateDays = 35
 
-export interface LateUsageDeps extends SendHourDeps {
+interface LateUsageDeps extends SendHourDeps {
   readonly settings: HourlySettings
   readonly used: UsedHours
   readonly hours: MeteredHourStore
@@ -44,8 +44,8 @@ const runsOf = (hours: readonly SeenHour[]): readonly (readonly SeenHour[])[] =>
   return runs
 }
 
-/** Returns an hour with the amount that is read now. Usage that has become less is not taken back. @internal */
-export const seenAgain = (hour: MeteredHour, amount: number): MeteredHour => ({
+/** Returns an hour with the amount that is read now. Usage that has become less is not taken back. */
+const seenAgain = (hour: MeteredHour, amount: number): MeteredHour => ({
   ...hour,
   seen: amount,
   counted: Math.max(hour.counted, amount),
@@ -55,10 +55,8 @@ export const seenAgain = (hour: MeteredHour, amount: number): MeteredHour => ({
 /**
  * Returns an hour with what becomes of its late usage: whole units are the next report where the provider adds one to
  * an hour that it has recorded; else it is lost. Cloud A takes one quantity for an hour, and refuses another.
- *
- * @internal
  */
-export const assigned = (hour: MeteredHour, cloud: MeteredCloud, now: Date): MeteredHour => {
+const assigned = (hour: MeteredHour, cloud: MeteredCloud, now: Date): MeteredHour => {
   const isOver = now.getTime() - hour.hour.getTime() > windowMilliseconds[cloud]
   if (hour.state === 'pending' && !isOver) return hour
   if (cloud === 'cloudA' || isOver || hour.state === 'lost') {
@@ -129,7 +127,7 @@ export const makeFindLateUsage =
     }
   }
 
-export interface MailLossesDeps {
+interface MailLossesDeps {
   readonly marketplace: Pick<MarketplaceSettings, 'alertsTo'>
   readonly hours: MeteredHourStore
   readonly unitOfWork: MarketplaceUnitOfWork

@@ -11,7 +11,7 @@ const figuresOf = (sums: MeteredSums, rest: number): MeteredMonth => {
   return { subscriptionRef, dimension, used: metered + lost + waiting, metered, lost, waiting }
 }
 
-export interface MeteredMonthsDeps {
+interface MeteredMonthsDeps {
   readonly hours: Pick<MeteredHourStore, 'sums' | 'newest'>
   readonly clock: Clock
 }
