@@ -120,7 +120,7 @@ test('an access config without the rights of an administrator registers nothing,
   const limited = await (await spokeKubernetes())!.createUserKubeconfig(hub.name('limited'))
   const role = {
     metadata: { name: hub.name('limited') },
-    rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] }],
+    rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['list'] }],
   }
   await hub.spoke.create(clusterRoles, role)
   const apiGroup = 'rbac.authorization.k8s.io'
@@ -134,13 +134,19 @@ test('an access config without the rights of an administrator registers nothing,
   await expectStatus(post('import-spoke', { basicInfo: { name }, provider: { accessConfig: limited } }), 200)
   const failed = await ended('spokes.import', name)
   t.is(failed.state, 'failed')
-  t.regex(failed.error ?? '', /lacks rights: create namespaces, .*create klusterlets/)
-  t.regex(failed.message, /^Register the cluster on the hub: failed\. The hub does not have the cluster\./)
+  t.regex(failed.error ?? '', /lacks rights: get namespaces, create namespaces, .*list klusterlets, create klusterlets/)
+  t.regex(failed.message, /^Connect to the cluster: failed\. The hub does not have the cluster\./)
   t.is(await hub.client.get(managedClusters, name), undefined)
   t.regex(
     (await shown(name)).status.message,
     /^The import into the hub failed\. The access config of the cluster lacks rights/,
   )
+  const clusters = service.running.container.resolve(ClusterStoreToken)
+  const { id } = await shown(name)
+  t.is((await clusters.get(id))?.hubClusterUid, '')
+  await expectStatus(post('import-spoke', { basicInfo: { name }, provider: { accessConfig: limited } }), 200)
+  t.is((await ended('spokes.import', name)).state, 'failed')
+  t.is((await clusters.get(id))?.hubClusterUid, '')
   await expectStatus(service.send('DELETE', `/api/v1/clusters/${org}/${name}`, { token: owner.token }), 200)
 })
 

@@ -222,13 +222,13 @@ const accessReviewKind: HubKind = {
   plural: 'selfsubjectaccessreviews',
 }
 
-const reviewOf = ({ verb, kind: { apiVersion, plural }, namespace }: HubRight): FreeObject => {
+const reviewOf = ({ verb, kind: { apiVersion, plural }, namespace, name }: HubRight): FreeObject => {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
   const { apiVersion: version, kind } = accessReviewKind
   return {
     apiVersion: version,
     kind,
-    spec: { resourceAttributes: { verb, group, resource: plural, ...definedFields({ namespace }) } },
+    spec: { resourceAttributes: { verb, group, resource: plural, ...definedFields({ namespace, name }) } },
   }
 }
 

@@ -85,6 +85,8 @@ export interface HubRight {
   readonly verb: string
   readonly kind: HubKind
   readonly namespace?: string
+  /** Of the one object that the right is about; absent for every object. */
+  readonly name?: string
 }
 
 /** An object as the hub returned it. */

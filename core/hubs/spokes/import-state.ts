@@ -39,6 +39,7 @@ const madeByImport = ({ body }: HubObject): boolean => textAt(body, 'metadata', 
  * give them.
  */
 export const neededRights = ({ version }: AgentImages): readonly HubRight[] => [
+  { verb: 'get', kind: namespaceKind, namespace: 'kube-system', name: 'kube-system' },
   { verb: 'create', kind: namespaceKind },
   { verb: 'create', kind: definitionKind },
   { verb: 'get', kind: secretKind, namespace: agentNamespace },

@@ -81,12 +81,38 @@ const importing = (hub: Hub): ClusterStatus => ({
   message: `The cluster is being imported into the hub ${hub.name}.`,
 })
 
+const unopened = ClusterMissing('The cluster cannot be opened: its record or its access config was removed.')
+
+/**
+ * Fails with every right that the installation of the agents lacks. It precedes the first use of any of them, which
+ * would name that one alone. A cluster that has joined needs none of them.
+ */
+const checkRights = async (deps: ImportSpokeTaskDeps, work: Import, record: Cluster): Outcome<Failure, void> => {
+  if (!work.installsAgents) return right(undefined)
+  const managed = await work.hub.get(managedClusterKind, { name: work.name })
+  if (isLeft(managed)) return managed
+  if (hasJoined(managed.right)) return right(undefined)
+  const spoke = await openOwnSpoke(deps, work.call, record, 'can_view')
+  if (spoke === undefined) return left(unopened)
+  const lacking = await spoke.lacking(neededRights(deps.images))
+  if (isLeft(lacking)) return lacking
+  return lacking.right.length === 0
+    ? right(undefined)
+    : left(
+        SpokeRefused(
+          `The access config of the cluster lacks rights: ${inWords(lacking.right)}. Use that of an administrator.`,
+        ),
+      )
+}
+
 /** Surveys the cluster, and makes sure that it is the one that is meant and that no other record has it. */
 const identify = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
   const record = await findRecord(deps, work)
   if (isLeft(record)) return record
   if (!record.right.hasCredential)
     return right('No access config was given: the cluster joins by the command of spoke-command.')
+  const able = await checkRights(deps, work, record.right)
+  if (isLeft(able)) return able
   const facts = await deps.surveyor.survey(record.right.id, work.run.signal)
   if (isLeft(facts)) return facts
   const { uid } = facts.right
@@ -104,8 +130,6 @@ const identify = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
   await deps.clusters.observe(record.right.id, importing(work.hub), facts.right, deps.clock.now())
   return right(`The cluster has the UID ${uid} and runs Kubernetes ${facts.right.kubernetesVersion}.`)
 }
-
-const unopened = ClusterMissing('The cluster cannot be opened: its record or its access config was removed.')
 
 const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
   const { hub, name } = work
@@ -134,14 +158,6 @@ const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
   // Otherwise an accepted cluster without agents would stay on the hub.
   const free = await checkNoOtherAgents(spoke, name)
   if (isLeft(free)) return free
-  const lacking = await spoke.lacking(neededRights(deps.images))
-  if (isLeft(lacking)) return lacking
-  if (lacking.right.length > 0)
-    return left(
-      SpokeRefused(
-        `The access config of the cluster lacks rights: ${inWords(lacking.right)}. Use that of an administrator.`,
-      ),
-    )
   const connection = await deps.connections.open(record.right.id)
   if (isLeft(connection)) return connection
   const { server, authorityPem } = connection.right.credential
@@ -311,6 +327,25 @@ const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Fa
   return right(`The record ${record.right.name} is a spoke of the hub ${hub.name}.`)
 }
 
+/**
+ * Takes the hub from the record of an import that has ended before the hub had the cluster. The name stays in it, by
+ * which the same request finds the record again. A record without a credential keeps its hub: the command can still be
+ * run on the cluster.
+ */
+const unlink = async (deps: ImportSpokeTaskDeps, opened: HubWork, name: string): Promise<void> => {
+  if (opened.run.signal.reason === 'lease-lost') return
+  const hub = await openStopped(deps, opened)
+  const managed = await hub?.get(managedClusterKind, { name })
+  if (managed === undefined || isLeft(managed) || managed.right !== undefined) return
+  const { ownerId, uid: hubUid } = opened.cluster
+  const record = await recordOfSpoke(deps.clusters, { ownerId, hubUid, name })
+  if (record?.hasCredential !== true) return
+  await changeRecord(deps.unitOfWork, opened.call, record.id, () => ({
+    change: { hubClusterUid: '' },
+    entry: lifeAuditOf(opened.hub, 'cluster.spoke_unlinked', { spoke: name, cluster: record.name }),
+  }))
+}
+
 /** Takes back what a failed installation has left on the hub and on the cluster. */
 const takeBack = async (deps: ImportSpokeTaskDeps, work: Import): Promise<string> => {
   const gone = await unregister(work.hub, work.name)
@@ -354,6 +389,7 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
         ...definedFields({ components: input.components }),
       }
       const end = await runSteps(run, steps(work), async () => standingOfImport(await openStopped(deps, opened), name))
+      if (end !== undefined) await unlink(deps, opened, name)
       return (
         end ?? {
           state: 'succeeded',

@@ -23,7 +23,7 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import type { PreparedTask, SubmitFailure, TaskStep } from '../../tasks/ports.ts'
 import { addOnDefinitionKind, addOnKind } from './ports.ts'
 import { SpokeRefused } from './spoke-names.ts'
-import { lifeAuditOf } from './spoke-records.ts'
+import { isUnfinishedImport, lifeAuditOf } from './spoke-records.ts'
 import { SpokeStuck } from './spoke-steps.ts'
 
 /** What the request for an import asks for beside the membership in the hub. */
@@ -234,7 +234,10 @@ const findEarlier = async (
     clusters.find(ownerId, name),
     claimedUid === undefined ? undefined : clusters.findByUid(ownerId, claimedUid),
   ])
-  if (sameName !== undefined && (sameName.hubClusterUid !== uid || sameName.managedClusterName !== name))
+  const isEarlier =
+    sameName !== undefined &&
+    (isUnfinishedImport(sameName, name) || (sameName.hubClusterUid === uid && sameName.managedClusterName === name))
+  if (sameName !== undefined && !isEarlier)
     return left(
       ClusterNameTaken(
         `The cluster name ${name} is already in use. An imported cluster becomes a spoke by convert/spoke.`,
@@ -326,6 +329,8 @@ export const makeImportSpoke =
           ? await clusters.insert(record)
           : await clusters.change(known.id, known.version, {
               displayName: record.displayName,
+              hubClusterUid: cluster.uid,
+              managedClusterName: name,
               ...definedFields({ sealed, endpoint: credential.right?.server }),
             })
       if (isLeft(saved)) return saved

@@ -19,6 +19,7 @@ export const lifeAuditOf = defineAudit(
     'cluster.spoke_identified',
     'cluster.spoke_imported',
     'cluster.spoke_removed',
+    'cluster.spoke_unlinked',
   ],
   ({ id, ownerId, name }: Pick<Cluster, 'id' | 'ownerId' | 'name'>) => ({
     objectId: id,
@@ -40,20 +41,31 @@ interface SpokeTaskRef {
   readonly name: string
 }
 
+/** Reports whether a record is of an import that has ended before a hub had the cluster of that name. */
+export const isUnfinishedImport = (
+  { hubClusterUid, managedClusterName }: Pick<Cluster, 'hubClusterUid' | 'managedClusterName'>,
+  name: string,
+): boolean => hubClusterUid === '' && managedClusterName === name
+
 /** Writes into the record of a spoke how a task about it has ended, other than as requested: people look there. */
 export const tellSpoke = async (
   {
     clusters,
     clock,
-  }: { readonly clusters: Pick<ClusterStore, 'findSpoke' | 'get' | 'observe'>; readonly clock: Clock },
+  }: { readonly clusters: Pick<ClusterStore, 'find' | 'findSpoke' | 'get' | 'observe'>; readonly clock: Clock },
   { input }: Pick<TaskRun, 'input'>,
   what: 'import into' | 'removal from',
   { state, message, error }: TaskEnd,
 ): Promise<void> => {
   const { cluster, name } = input as unknown as SpokeTaskRef
   const hub = await clusters.get(cluster.id)
-  const record = hub === undefined ? undefined : await clusters.findSpoke(hub.ownerId, hub.uid, name)
-  if (hub === undefined || record === undefined) return
+  if (hub === undefined) return
+  const [linked, named] = await Promise.all([
+    clusters.findSpoke(hub.ownerId, hub.uid, name),
+    clusters.find(hub.ownerId, name),
+  ])
+  const record = linked ?? (named !== undefined && isUnfinishedImport(named, name) ? named : undefined)
+  if (record === undefined) return
   const text =
     state === 'cancelled' ? `was cancelled. ${message}` : `failed. ${error ?? ''} ${message}`.replace('  ', ' ')
   const status = { ...record.status, message: `The ${what} the hub ${text}` }
