@@ -16,7 +16,6 @@ const embedded = new RegExp(
 )
 /** The address that helm gives to the schema. It has read this document. */
 const ownAddress = 'file:///values.schema.json'
-const ownNames: ReadonlySet<string> = new Set(['values.schema.json', './values.schema.json', '/values.schema.json'])
 
 const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
 const identifiers: ReadonlySet<string> = new Set(['$id', 'id'])
@@ -65,18 +64,46 @@ const namesSchema = (fragment: string): boolean => {
 }
 
 type Members = Record<string, unknown>
-type Visit = (object: Members, key: string, value: string) => void
+type Visit = (object: Members, key: string, value: string, bases: Bases) => void
+
+/** The addresses against which a reference may be resolved: an identifier counts or not, by its dialect and location. */
+type Bases = ReadonlySet<string>
+
+/** More identifiers around a reference than any schema has. The rest of them is taken for an unknown address. */
+const mostBases = 64
+
+const resolvedAddress = (address: string, base: string): string | undefined => {
+  try {
+    return new URL(address, base).href
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds the addresses that the identifiers of an object may give to what is within it. */
+const basesWithin = (object: Members, outer: Bases): Bases => {
+  let bases = outer
+  for (const key of identifiers) {
+    const [address] = typeof object[key] === 'string' ? split(object[key]) : ['']
+    if (address === '') continue
+    const inner = [...bases].map((base) => resolvedAddress(address, base) ?? 'unknown:')
+    bases = new Set([...bases, ...inner].slice(0, mostBases))
+  }
+  return bases
+}
 
 /** Visits each text member of each object of a schema, except those in data if data is only compared. */
 const visit = (schema: unknown, entersData: boolean, member: Visit): void => {
-  const open: (readonly [unknown, Place])[] = [[schema, 'schema']]
+  const open: (readonly [unknown, Place, Bases])[] = [[schema, 'schema', new Set([ownAddress])]]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [at, place] = next
+    const [at, place, outer] = next
     if (typeof at !== 'object' || at === null) continue
+    const bases = Array.isArray(at) ? outer : basesWithin(at as Members, outer)
     for (const [key, value] of Object.entries(at)) {
-      if (typeof value === 'string') member(at as Members, key, value)
+      if (typeof value === 'string') member(at as Members, key, value, identifiers.has(key) ? outer : bases)
       const inner = Array.isArray(at) && place === 'schema' ? 'schema' : placeAt(place, key)
-      if (typeof value === 'object' && value !== null && (inner !== 'data' || entersData)) open.push([value, inner])
+      if (typeof value === 'object' && value !== null && (inner !== 'data' || entersData))
+        open.push([value, inner, bases])
     }
   }
 }
@@ -91,26 +118,43 @@ const withheld = (address: string): string => {
   return `${scheme === '' ? '' : withheldScheme}${start}${path}${hasEnd ? withheldEnd : ''}${query}`
 }
 
+const draft04 = 'http://json-schema.org/draft-04/schema'
+
+/** Reports whether any of the dialects of a schema may read a member as an identifier. */
+const isIdentifier = (object: Members, key: string, dialects: ReadonlySet<string>): boolean => {
+  if (key === 'id' && !dialects.has(draft04)) return false
+  if (key === '$id' && dialects.has(draft04) && dialects.size === 1) return false
+  // Up to draft-07 nothing beside a reference counts.
+  const isOld = dialects.size > 0 && [...dialects].every((each) => /\/draft-0[467]\/schema$/.test(each))
+  return !(isOld && typeof object['$ref'] === 'string')
+}
+
 /** Replaces the addresses of a parsed schema. Returns whether there were any. */
 const withholdIn = (schema: unknown): boolean => {
   const ids = new Set<string>()
+  const dialects = new Set<string>()
   let dataIsCompared = true
   visit(schema, true, (_, key, value) => {
     const [address, fragment] = split(value)
-    if (identifiers.has(key) && address !== '') ids.add(address)
+    if (key === '$schema') dialects.add(address)
     if (references.has(key) && !namesSchema(fragment)) dataIsCompared = false
   })
-  // Then every relative reference is resolved beside the schema, and the name of the schema is its own.
-  const isFlat = [...ids].every((id) => id === ownAddress || ownNames.has(id) || !/[:/]/.test(id))
+  visit(schema, !dataIsCompared, (object, key, value) => {
+    const [address] = split(value)
+    if (identifiers.has(key) && address !== '' && isIdentifier(object, key, dialects)) ids.add(address)
+  })
+  const isOwn = (address: string, bases: Bases): boolean =>
+    [...bases].every((base) => resolvedAddress(address, base) === ownAddress)
   const isKept = (key: string, address: string): boolean => {
-    if (address === '' || address === ownAddress || (isFlat && ownNames.has(address))) return true
+    if (address === '' || address === ownAddress) return true
     return embedded.test(address) && (key === '$schema' || (references.has(key) && !ids.has(address)))
   }
   let hasChanged = false
-  visit(schema, !dataIsCompared, (object, key, value) => {
+  visit(schema, !dataIsCompared, (object, key, value, bases) => {
     if (key !== '$schema' && !references.has(key) && !identifiers.has(key)) return
     const [address, rest] = split(value)
-    const changed = isKept(key, address) ? value : `${withheld(address)}${rest}`
+    const kept = isKept(key, address) ? address : isOwn(address, bases) ? ownAddress : withheld(address)
+    const changed = `${kept}${rest}`
     if (changed === value) return
     object[key] = changed
     hasChanged = true

@@ -50,6 +50,32 @@ const selfContained: Readonly<Record<string, Json>> = {
     definitions: { n: integer },
     ...usesA('file:///values.schema.json#/definitions/n'),
   },
+  'the name that helm gives to the schema, beside a part with an address': {
+    definitions: { n: integer, m: { $id: 'https://example.com/m' } },
+    ...usesA('values.schema.json#/definitions/n'),
+  },
+  'the name that helm gives to the schema, beside and in a part with a folder': {
+    $defs: { n: integer, m: { $id: 'a/b', properties: { a: { $ref: '/values.schema.json#/$defs/n' } } } },
+    $ref: 'a/b',
+    ...usesA('./values.schema.json#/$defs/n'),
+  },
+  'a metaschema, beside its address as an identifier without effect': {
+    $schema: draft7,
+    properties: { a: { $id: draft7, $ref: `${draft7}/definitions/nonNegativeInteger` } },
+  },
+  'a metaschema, and its address as the identifier of another dialect': {
+    $schema: draft7,
+    id: draft7,
+    ...usesA(`${draft7}/definitions/nonNegativeInteger`),
+  },
+  'a metaschema, and its address as the identifier of a later dialect': {
+    $schema: 'http://json-schema.org/draft-04/schema#',
+    $id: draft7,
+    ...usesA(`${draft7}/definitions/nonNegativeInteger`),
+  },
+  'a metaschema, and its address in data': {
+    properties: { a: { $ref: `${draft7}/definitions/nonNegativeInteger` }, b: { const: { $id: draft7 } } },
+  },
   'an identifier that is a file': { $id: 'file:///etc/v.json', $defs: { n: integer }, ...usesA('v.json#/$defs/n') },
   'bundled parts by their addresses': {
     $id: own,
