@@ -21,17 +21,15 @@ import type { AskHub, ConnectionPools, Endpoint } from './connections.ts'
 import {
   authorization,
   sentThrough,
-  clusterNotReached,
   recordChanged,
   tlsOptions,
-  toReachFailure,
   isDoubtful,
   judgeAnswer,
-  maySendAgain,
   namingHub,
   prefixOf,
   ShortPlace,
 } from './connections.ts'
+import { clusterNotReached, maySendAgain, toRequestFailure } from './reach-failures.ts'
 
 const pathOf = (target: string): string => target.split(/[?#]/, 1)[0] ?? ''
 
@@ -162,7 +160,7 @@ const askedToRetryAfter = ({ statusCode, headers }: Dispatcher.ResponseData): nu
  * is repeated once.
  */
 export const askCluster = async (
-  dispatcher: Dispatcher,
+  dispatcher: Pool,
   endpoint: Endpoint,
   asked: ClusterRequest,
   timeoutMilliseconds: number,
@@ -174,6 +172,9 @@ export const askCluster = async (
   const { credential, via, ownerId } = endpoint
   const { origin } = new URL(credential.server)
   const deadline = AbortSignal.timeout(timeoutMilliseconds)
+  let wasConnected = false
+  // Before the request ends its connection.
+  deadline.addEventListener('abort', () => (wasConnected = dispatcher.stats.connected > 0), { once: true })
   const until = AbortSignal.any([signal, deadline])
   const sendOnce = () =>
     request(`${origin}${prefixOf(endpoint)}${asked.target}`, {
@@ -215,7 +216,7 @@ export const askCluster = async (
     if (error instanceof Busy) return left(ClusterUnreachable(error.message))
     if (error instanceof OverBudget || error instanceof JsonUnreadable)
       return left(ClusterUnreachable(`The cluster ${error.message}`))
-    return left(namingHub(toReachFailure(error), via))
+    return left(namingHub(toRequestFailure(error, wasConnected), via))
   }
 }
 
@@ -352,7 +353,9 @@ export const makeUndiciClusterApi = (
     const place = new ShortPlace(opened, reads.budgets.account(endpoint.ownerId))
     try {
       const inTime = () => AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMilliseconds)])
-      const pool = await place.entered(inTime).catch(toReachFailure)
+      const pool = await place
+        .entered(inTime)
+        .catch((error: unknown) => toRequestFailure(error, opened.short.stats.connected > 0))
       if ('tag' in pool) return left(namingHub(pool, connection.via))
       const answered = askCluster(pool, endpoint, asked, requestTimeoutMilliseconds, signal, reads)
       return await reported(reads, endpoint, answered)

@@ -14,16 +14,14 @@ import type { AskHub, ClusterAddress, ClusterPools, ConnectionPools } from './co
 import {
   authorization,
   sentThrough,
-  clusterNotReached,
   isDoubtful,
   judgeAnswer,
   judgeForeign,
-  maySendAgain,
   namingHub,
   ShortPlace,
   recordChanged,
-  toReachFailure,
 } from './connections.ts'
+import { clusterNotReached, maySendAgain, toReachFailure } from './reach-failures.ts'
 import type { ClusterReads } from './cluster-api.ts'
 import { askCluster, jsonOf, leavesPrefix, report, reported, separateReads } from './cluster-api.ts'
 import { tunnel } from './tunnel.ts'

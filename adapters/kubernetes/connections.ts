@@ -6,13 +6,12 @@ import type { ClusterAnswer, ClusterRequest, ReachFailure } from '../../core/clu
 import { ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterConnection, ClusterCredential, GatewayRoute } from '../../core/clusters/types.ts'
 import { gatewayGroup, gatewayRoot } from '../../core/clusters/types.ts'
-import type { Failure, Outcome } from '../../core/kernel/failure.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import type { AccountKey } from '../../core/kernel/turns.ts'
 import { AccountQueue } from '../../core/kernel/turns.ts'
 import { definedFields, textAt } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import { EgressRefused } from '../outbound/egress-policy.ts'
 
 export interface TlsOptions {
   readonly lookup: LookupFunction
@@ -350,52 +349,6 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
   }
 }
 
-const notReachedText =
-  'The cluster cannot be reached from here: its address does not exist, is not allowed, does not answer in ' +
-  'time, or is not that of a Kubernetes API server whose certificate is signed by the authority in the access config.'
-
-/**
- * Returns the failure for every address that cannot be used. The text is the same for a name that does not exist, an
- * address that is not allowed, and a port that is closed, silent or not that of a cluster: any account may enter any
- * address, and the difference would show the inner network.
- * @param reason for the operator's log.
- */
-export const clusterNotReached = (reason: string): Failure<'ClusterUnreachable'> =>
-  ClusterUnreachable(notReachedText, { reason })
-
-const chain = (error: unknown): readonly unknown[] => {
-  const links: unknown[] = []
-  for (let at = error; at instanceof Error && links.length < 5; at = at.cause) {
-    links.push(at)
-    if (at instanceof AggregateError) links.push(...at.errors)
-  }
-  return links
-}
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-
-/** Returns why a connection failed: the code of the driver, or what the egress policy refused. */
-const connectionProblem = (error: unknown): string => {
-  const links = chain(error)
-  const refused = links.find((link) => link instanceof EgressRefused)
-  if (refused !== undefined) return refused.message
-  return links.map(codeOf).find((code) => code !== undefined) ?? (error instanceof Error ? error.name : 'unknown')
-}
-
-/** What Node and undici call a connection that the other side has closed. */
-const closedCodes: readonly (string | undefined)[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
-
-/**
- * Reports whether a request without an answer may be sent once more: it changes nothing, and the cluster closed the
- * connection. Usually it is one that was kept, and which the cluster closed when the request was on its way.
- */
-export const maySendAgain = (method: string, error: unknown): boolean =>
-  (method === 'GET' || method === 'HEAD') && chain(error).some((link) => closedCodes.includes(codeOf(link)))
-
-/** Returns the failure of a connection, with the reason for the operator's log. */
-export const toReachFailure = (error: unknown): ReachFailure => clusterNotReached(connectionProblem(error))
-
 /** An address with the credential that is sent there. */
 export type Endpoint = Pick<ClusterConnection, 'credential' | 'via'> & {
   /** The owner of the record; undefined for a credential that is not stored yet. */
@@ -492,8 +445,8 @@ export const judgeAnswer = async (
 /** Returns a failure of the connection with the host that failed. */
 export const namingHub = (failure: ReachFailure, via: GatewayRoute | undefined): ReachFailure =>
   via !== undefined && failure.tag === 'ClusterUnreachable'
-    ? ClusterUnreachable(
-        `The cluster is reached through its hub. ${failure.message.replace(/^The cluster\b/, 'The hub')}`,
-        definedFields({ reason: failure.reason }),
-      )
+    ? {
+        ...failure,
+        message: `The cluster is reached through its hub. ${failure.message.replace(/^The cluster\b/, 'The hub')}`,
+      }
     : failure

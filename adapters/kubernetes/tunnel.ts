@@ -13,15 +13,8 @@ import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { PassedMemory } from '../outbound/passed-memory.ts'
 import { jsonOf } from './cluster-api.ts'
 import type { AskHub, Endpoint } from './connections.ts'
-import {
-  authorization,
-  isDoubtful,
-  judgeAnswer,
-  judgeForeign,
-  namingHub,
-  tlsOptions,
-  toReachFailure,
-} from './connections.ts'
+import { authorization, isDoubtful, judgeAnswer, judgeForeign, namingHub, tlsOptions } from './connections.ts'
+import { toReachFailure } from './reach-failures.ts'
 
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false
@@ -133,7 +126,14 @@ const ask = (
       done({ kind: 'upgraded', answer, socket, head }),
     )
     sent.on('response', (answer: IncomingMessage) => done({ kind: 'refused', answer }))
-    sent.on('timeout', () => sent.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })))
+    let isConnected = false
+    sent.on('socket', (socket) => socket.once('secureConnect', () => (isConnected = true)))
+    // As undici calls it: a silent address differs from a cluster that was reached and does not answer.
+    sent.on('timeout', () =>
+      sent.destroy(
+        Object.assign(new Error('no answer in time'), { code: isConnected ? 'UND_ERR_HEADERS_TIMEOUT' : 'ETIMEDOUT' }),
+      ),
+    )
     sent.on('error', (error) => done({ kind: 'failed', failure: toReachFailure(error) }))
     sent.end()
   })

@@ -37,6 +37,7 @@ const statusOfKind: Readonly<Record<FailureKind, number>> = {
   Upstream: 500,
   BadGateway: 502,
   Unavailable: 503,
+  GatewayTimeout: 504,
 }
 
 /** Returns the status of a failure: the one that the route declares, or that of its kind. */
@@ -56,6 +57,9 @@ const headersOf = (status: number, failure: Failure, method: Route['method'] | u
   ...(status === 405 && method !== undefined ? { Allow: method } : {}),
 })
 
+/** The kinds of failures of a cluster or a provider. */
+const ofOthers: readonly FailureKind[] = ['Upstream', 'BadGateway', 'GatewayTimeout']
+
 export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'method'>): Refusal => {
   const status = statusOfFailure(failure, route)
   return {
@@ -66,7 +70,7 @@ export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'me
       errors: failure.errors,
       about: failure.about,
       reason: failure.reason,
-      isUpstream: failure.kind === 'Upstream' || failure.kind === 'BadGateway' ? true : undefined,
+      isUpstream: ofOthers.includes(failure.kind) ? true : undefined,
       origin: failure.origin?.error,
     }),
     headers: headersOf(status, failure, route?.method),
@@ -123,6 +127,7 @@ const reasonOfStatus: Readonly<Record<number, string>> = {
   500: 'InternalError',
   502: 'InternalError',
   503: 'ServiceUnavailable',
+  504: 'Timeout',
 }
 
 /** Returns the Status that Kubernetes clients show to users. They report anything that is not a Status as "unknown". */

@@ -64,6 +64,7 @@ export const ClusterUnreachable = defineFailure(
   'ClusterUnreachable',
   'Upstream',
   'The cluster did not answer in time, or not as it should.',
+  ['GatewayTimeout'],
 )
 /** The cluster responded 401 to the stored credential; this is never the caller's error. */
 export const CredentialRefused = defineFailure(

@@ -16,6 +16,7 @@ export type FailureKind =
   | 'Backoff'
   | 'Upstream'
   | 'BadGateway'
+  | 'GatewayTimeout'
   | 'Unavailable'
 
 /** The object of a refusal, for the audit log only: it is never sent to the caller. */
@@ -67,6 +68,8 @@ export interface FailureType<Tag extends string> {
   (message: string, extras?: FailureExtras): Failure<Tag>
   readonly tag: Tag
   readonly kind: FailureKind
+  /** Kinds that a failure may have instead, for the API documentation. */
+  readonly otherKinds: readonly FailureKind[]
   /** One sentence for the API documentation. */
   readonly meaning: string
 }
@@ -75,7 +78,12 @@ export interface FailureType<Tag extends string> {
  * Declares a failure, next to the rule that returns it.
  * @example export const RoleMissing = defineFailure('RoleMissing', 'NotFound', 'The role does not exist.')
  */
-export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind, meaning: string): FailureType<Tag> =>
+export const defineFailure = <Tag extends string>(
+  tag: Tag,
+  kind: FailureKind,
+  meaning: string,
+  otherKinds: readonly FailureKind[] = [],
+): FailureType<Tag> =>
   Object.assign(
     (message: string, extras: FailureExtras = {}): Failure<Tag> => ({
       tag,
@@ -83,7 +91,7 @@ export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind, m
       message,
       ...extras,
     }),
-    { tag, kind, meaning },
+    { tag, kind, meaning, otherKinds },
   )
 
 /** The result of a use case, port or store. Left is a declared failure; everything unexpected is thrown. */

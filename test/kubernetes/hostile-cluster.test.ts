@@ -71,6 +71,27 @@ const hostile = async () => {
 const never = new AbortController().signal
 const failureOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.message : 'no failure')
 
+test('a cluster that is connected and does not answer is told from an address that is silent', async (t) => {
+  const { fake, api, connection } = await hostile()
+  fake.on('/hang', () => undefined)
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+  t.teardown(() => void silent.close())
+  await until('the port', () => (silent.listening ? true : undefined))
+  const elsewhere = (await hostile()).connection
+  const server = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const [slow, dead] = await Promise.all([
+    api.request(connection, { method: 'GET', target: '/hang' }, never),
+    api.request(
+      { ...elsewhere, credential: { ...elsewhere.credential, server } },
+      { method: 'GET', target: '/hang' },
+      never,
+    ),
+  ])
+  t.is(isLeft(slow) ? slow.left.kind : '', 'GatewayTimeout')
+  t.is(isLeft(dead) ? dead.left.kind : '', 'Upstream')
+  t.regex(failureOf(dead), /cannot be reached from here/)
+})
+
 const respondWith = (fake: FakeKubernetes, prefix: string, text: string): void =>
   fake.on(prefix, (_req, res) => {
     res.writeHead(200, { 'content-type': 'application/json' })

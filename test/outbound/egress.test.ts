@@ -6,7 +6,8 @@ import { createServer } from 'node:net'
 import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
-import { clusterNotReached, makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
+import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
+import { clusterNotReached } from '../../adapters/kubernetes/reach-failures.ts'
 import type { AddressKind } from '../../adapters/outbound/egress-policy.ts'
 import {
   EgressRefused,

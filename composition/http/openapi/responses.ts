@@ -394,7 +394,8 @@ const errorResponses = (
 ): Responses => {
   const byStatus = new Map<number, Map<string, DeclaredFailure>>(statuses.map((status) => [status, new Map()]))
   for (const failure of failures)
-    getOrMake(byStatus, statusOfFailure(failure, route), () => new Map()).set(failure.tag, failure)
+    for (const kind of [failure.kind, ...failure.otherKinds])
+      getOrMake(byStatus, statusOfFailure({ tag: failure.tag, kind }, route), () => new Map()).set(failure.tag, failure)
   const refer = (status: number, declared: readonly DeclaredFailure[]): ResponseRef => {
     const dialect = refusedBeforeRouting.includes(status) ? 'platform' : (route.dialect ?? 'platform')
     const name = errorName(

@@ -414,6 +414,16 @@ const hubOf = (
   }
 }
 
+/** Names the cluster that did not answer in time: a page, or a task, asks several. */
+const naming =
+  (what: Wording['what'], name: string, send: Send): Send =>
+  async (request) => {
+    const answer = await send(request)
+    return isLeft(answer) && answer.left.kind === 'GatewayTimeout'
+      ? left({ ...answer.left, message: answer.left.message.replace(/^The cluster\b/, `The ${what} ${name}`) })
+      : answer
+  }
+
 interface HubDeps {
   readonly connections: ClusterConnections
   readonly api: Pick<ClusterApi, 'request'>
@@ -439,10 +449,10 @@ export const makeHubs = (deps: HubDeps): Hubs => {
     const opened = await deps.connections.open(clusterId, version, call.principal.userId)
     if (isLeft(opened)) return opened
     const { link } = opened.right
-    const sendWithin =
-      (signal: AbortSignal): Send =>
-      (request) =>
-        requestAs({ ...call, signal }, { clusterId, clusterVersion: link.version }, request)
+    const sendWithin = (signal: AbortSignal): Send =>
+      naming(what, name, (request) =>
+        requestAs({ ...call, signal }, { clusterId, clusterVersion: link.version }, request),
+      )
     return right(
       hubOf(
         { id: clusterId, ownerId: link.ownerId, name },
@@ -462,10 +472,10 @@ export const makeHubs = (deps: HubDeps): Hubs => {
 export const makeOwnSpokes = ({ api, pause, entropy }: Omit<HubDeps, 'connections'>): OwnSpokes => ({
   open(connection, signal) {
     const { id, ownerId, name } = connection.link
-    const send: Send = async (request) => {
+    const send = naming('spoke', name, async (request) => {
       const asked = await api.request(connection, request, signal)
       return isLeft(asked) ? left(asUpstream(asked.left)) : asked
-    }
+    })
     return hubOf(
       { id, ownerId, name },
       {

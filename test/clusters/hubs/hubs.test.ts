@@ -1,9 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { hubPath, makeHubs, statusMessage } from '../../../core/clusters/hubs/hubs.ts'
 import { clusterSetBindingKind, clusterSetKind, namespaceKind } from '../../../core/clusters/hubs/ports.ts'
 import type { ClusterAnswer, ClusterRequest } from '../../../core/clusters/ports.ts'
+import { ClusterUnreachable } from '../../../core/clusters/ports.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import { DnsLabel } from '../../../plugins/kit/codecs.ts'
@@ -40,6 +41,22 @@ const hubThatAnswers = async (
 }
 const answerOf = (status: number, json: unknown = {}): ClusterAnswer => ({ status, json, text: JSON.stringify(json) })
 const object = { name: 'global', namespace: 'shop', uid: 'uid-1', resourceVersion: '41', isDeleting: false, body: {} }
+
+test('a hub that does not answer in time is named', async (t) => {
+  const hubs = makeHubs({
+    connections: { open: async (id) => right({ link: { id, version: 1, ownerId: 2, ownerName: 'quay' } } as never) },
+    pause: async () => {},
+    entropy: { bytes: (length) => new Uint8Array(length), uuid: () => '' },
+    api: {
+      request: async () =>
+        left({ ...ClusterUnreachable('The cluster did not answer in time.'), kind: 'GatewayTimeout' as const }),
+    },
+  })
+  const call = { principal: { userId: 7, login: 'ann' }, signal: new AbortController().signal }
+  const grant = { objectId: 4, objectName: 'wharf' } as unknown as AccessGrant
+  const listed = await unwrap(await hubs.open(call as unknown as SignedInCall, grant)).list(namespaceKind)
+  t.is(isLeft(listed) ? listed.left.message : '', 'The hub wharf did not answer in time.')
+})
 
 test('a read ends when the client disconnects; a change is completed', async (t) => {
   const { client, sent, hub } = await hubThatAnswers(answerOf(201))
