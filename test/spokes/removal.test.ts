@@ -4,6 +4,7 @@ import { needing } from '../support/components/needing.ts'
 import {
   managedClusterAddOns,
   managedClusters,
+  managedClusterSets,
   manifestWorks,
   namespaces,
   signingRequests,
@@ -151,6 +152,13 @@ test('works of a dead agent stay and the task waits; a cancel ends it, and force
 
 test('a cancelled removal is in the record of the spoke, until it is continued', async (t) => {
   const { name, agent } = await world.joined({ claims: { 'id.k8s.io': randomUUID() } })
+  const set = world.hub.name()
+  await world.hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
+  await world.hub.client.patch(
+    managedClusters,
+    { metadata: { name } },
+    { metadata: { labels: { [clusterSetLabel]: set } } },
+  )
   await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
   t.is((await world.ended('spokes.import', name)).state, 'succeeded')
   await world.hub.client.create(manifestWorks, workOf(name, 'held'))
@@ -170,7 +178,7 @@ test('a cancelled removal is in the record of the spoke, until it is continued',
         world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
         200,
       )
-    ).json as { status: { message: string } }
+    ).json as { status: { message: string }; clusterSetName: string }
   await expectStatus(
     world.service.send('POST', `/api/v1/tasks/${(await world.task('spokes.remove', name)).id}/cancel`, {
       token: world.owner.token,
@@ -182,6 +190,7 @@ test('a cancelled removal is in the record of the spoke, until it is continued',
     (await shown()).status.message,
     /^The removal from the hub was cancelled\. Stopped in "Remove the works"\. The hub still has the cluster/,
   )
+  t.falsy((await shown()).clusterSetName, 'the set that the cluster has left')
   await world.hub.client.patch(
     manifestWorks,
     { metadata: { name: 'held', namespace: name } },

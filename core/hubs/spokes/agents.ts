@@ -3,7 +3,10 @@ import type { Authorizer } from '../../authz/ports.ts'
 import {
   agentNamespace,
   bootstrapSecret,
+  clusterClaimKind,
   clusterRoleKind,
+  configMapKind,
+  distribution,
   isMadeByUs,
   klusterletKind,
   managedByLabel,
@@ -11,6 +14,7 @@ import {
   operatorNamespace,
   secretKind,
   serviceAccountKind,
+  uidClaim,
   workRoleName,
 } from '../../clusters/hub-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, Hubs } from '../../clusters/hubs/ports.ts'
@@ -28,9 +32,10 @@ import type { BootstrapAccess } from './join-command.ts'
 import { kubeconfigOf } from './join-command.ts'
 import { appliedWorkKind, clusterRoleBindingKind, definitionKind, deploymentKind } from './ports.ts'
 import { notYet, over } from '../../kernel/concurrency.ts'
-import { pollUntil, SpokeStuck } from './spoke-steps.ts'
+import { pollUntil, sentences, SpokeStuck } from './spoke-steps.ts'
 
 const operatorName = 'klusterlet'
+const klusterletDefinitionName = 'klusterlets.operator.open-cluster-management.io'
 
 /** How long the operator may take to remove its agents. */
 const operatorPatienceMs = 2 * 60_000
@@ -98,6 +103,58 @@ const removeOperator = async (spoke: Hub): Outcome<Failure, void> => {
   return right(undefined)
 }
 
+/** The objects of other programs in a namespace, as far as their kinds say that something is used there. */
+const kindsInUse = [deploymentKind, serviceAccountKind, configMapKind, secretKind]
+/** What the control plane writes into every namespace. */
+const ofEveryNamespace = ['default', 'kube-root-ca.crt']
+
+/** Removes the namespace of the operator, if an import has made it and nothing else is in it. Returns why it stays. */
+const removeOperatorNamespace = async (spoke: Hub): Outcome<Failure, string> => {
+  const key = { name: operatorNamespace }
+  const found = await spoke.get(namespaceKind, key)
+  if (isLeft(found)) return found
+  if (found.right === undefined || found.right.isDeleting) return right('')
+  if (!isMadeByUs(found.right)) return right(`The namespace ${operatorNamespace} stays: no import has made it.`)
+  for (const kind of kindsInUse) {
+    const listed = await spoke.list(kind, { namespace: operatorNamespace, isMetadataOnly: true })
+    if (isLeft(listed)) return listed
+    const other = listed.right.find(({ name, isDeleting }) => !isDeleting && !ofEveryNamespace.includes(name))
+    if (other !== undefined)
+      return right(`The namespace ${operatorNamespace} stays: it has the ${kind.kind} ${other.name}.`)
+  }
+  const removed = await spoke.remove(namespaceKind, found.right)
+  return isLeft(removed) ? removed : right('')
+}
+
+/**
+ * Removes what only a spoke needs, after its last Klusterlet: the claims, the definition of Klusterlets and the
+ * namespace of the operator, each if this service has made it. Returns what stays, for people.
+ */
+const removeRemains = async (spoke: Hub): Outcome<Failure, string> => {
+  const stays: string[] = []
+  for (const [kind, name] of [
+    [clusterClaimKind, uidClaim],
+    [clusterClaimKind, distribution.infoClaim],
+    [clusterClaimKind, distribution.featuresClaim],
+    [definitionKind, klusterletDefinitionName],
+  ] as const) {
+    const found = await spoke.get(kind, { name })
+    if (isLeft(found) && found.left.tag === 'NotAHub') continue
+    if (isLeft(found)) return found
+    if (found.right === undefined || found.right.isDeleting) continue
+    if (!isMadeByUs(found.right)) {
+      stays.push(`${kind.kind} ${name}`)
+      continue
+    }
+    const removed = await spoke.remove(kind, found.right)
+    if (isLeft(removed)) return removed
+  }
+  const namespace = await removeOperatorNamespace(spoke)
+  if (isLeft(namespace)) return namespace
+  const others = stays.length === 0 ? '' : `No import has made these, which stay: ${stays.join(', ')}.`
+  return right(sentences(others, namespace.right))
+}
+
 /**
  * Removes what a failed import has installed, unless the cluster has a Klusterlet. Returns what remains, for people.
  */
@@ -117,7 +174,7 @@ export const takeBackAgents = async (spoke: Hub): Promise<string> => {
 
 /**
  * Removes the agents of one hub from a cluster: the Klusterlet, which its operator ends, the namespace of the agents
- * with their credentials of the hub, and the operator if an import has installed it. Agents of other hubs stay.
+ * with their credentials of the hub, and what an import has brought for them. Agents of other hubs stay.
  */
 export const makeRemoveAgents = (deps: Deps) => {
   const removeKlusterlet = async (
@@ -178,7 +235,9 @@ export const makeRemoveAgents = (deps: Deps) => {
     if (ours.length < klusterlets.right.length)
       return right('The agents are removed. The operator stays for those of other hubs.')
     const removed = await removeOperator(spoke)
-    return isLeft(removed) ? removed : right('The agents are removed.')
+    if (isLeft(removed)) return removed
+    const remains = await removeRemains(spoke)
+    return isLeft(remains) ? remains : right(sentences('The agents are removed.', remains.right))
   }
 }
 
@@ -360,12 +419,7 @@ export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images
       const made = await create(spoke, namespaceKind, { name }, { metadata: ours })
       if (isLeft(made)) return made
     }
-    const defined = await create(
-      spoke,
-      definitionKind,
-      { name: 'klusterlets.operator.open-cluster-management.io' },
-      klusterletDefinition,
-    )
+    const defined = await create(spoke, definitionKind, { name: klusterletDefinitionName }, klusterletDefinition)
     if (isLeft(defined)) return defined
     const stored = await storeCredential(spoke, installation)
     if (isLeft(stored)) return stored

@@ -303,9 +303,11 @@ const prepare = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Fai
     const removed = await removeAll(hub, served, name)
     if (isLeft(removed)) return removed
   }
-  if (managed.right === undefined) return right('The hub no longer has the cluster.')
   const now = await hub.get(managedClusterKind, { name })
   const set = isLeft(now) || now.right === undefined ? '' : namedSetOf(now.right)
+  // A removal that is cancelled leaves the record, and the next look at the cluster is minutes away.
+  if (record !== undefined && !isLeft(now)) await deps.clusters.observeSet(record.id, set)
+  if (managed.right === undefined) return right('The hub no longer has the cluster.')
   const from = namedSetOf(managed.right)
   if (set === '')
     return right(from === '' ? 'The cluster is in no cluster set.' : `The cluster has left the set ${from}.`)
