@@ -10,15 +10,22 @@ import { expectStatus, importCluster, makePeople, type Person } from '../cluster
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { startSpokeControlPlane } from '../support/components/spoke-control-plane.ts'
-import { managedClusters, namespaces, secrets, signingRequests, type ManagedCluster } from '../support/hub/api/kinds.ts'
+import {
+  clusterClaims,
+  managedClusters,
+  namespaces,
+  secrets,
+  signingRequests,
+  type ManagedCluster,
+} from '../support/hub/api/kinds.ts'
 import { isTrue } from '../support/hub/api/object-changes.ts'
-import { clusterNameLabel, joinedCondition } from '../support/hub/api/ocm-names.ts'
+import { clusterNameLabel, hubNamespace as operatorNamespace, joinedCondition } from '../support/hub/api/ocm-names.ts'
 import { startTestHub, type AgentOptions, type TestHub } from '../support/hub/test-hub.ts'
 import type { SpokeAgent } from '../support/hub/agent/spoke-agent.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import type { SeenTask } from '../tasks/task-client.ts'
+import { eventsOf, type SeenTask } from '../tasks/task-client.ts'
 
 /** A test hub that is imported as `hub`, with its spokes. */
 export interface LifeFixture {
@@ -40,6 +47,8 @@ export interface LifeFixture {
   task(kind: string, managedCluster: string): Promise<SeenTask>
   ended(kind: string, managedCluster: string): Promise<SeenTask>
   actions(): Promise<readonly string[]>
+  /** What an import has brought and is still on the cluster, and whether the task of the removal names the rest. */
+  afterRemoval(taskId: string): Promise<{ readonly objects: readonly string[]; readonly namesDefinition: boolean }>
   /** Finishes a namespace of the spokes that is being deleted, as the controller of a cluster does. */
   finishNamespace(name: string): Promise<void>
   /**
@@ -138,6 +147,20 @@ export const startLifeFixture = async ({ imports }: { readonly imports: boolean 
         (await expectStatus(service.send('GET', `/api/v1/orgs/${org}/audit?limit=100`, { token: owner.token }), 200))
           .json as { action: string }[]
       ).map(({ action }) => action),
+    afterRemoval: async (taskId) => {
+      const [uid, info, operators] = await Promise.all([
+        hub.spoke.get(clusterClaims, 'id.k8s.io'),
+        hub.spoke.get(clusterClaims, 'cluster.ace.info'),
+        hub.spoke.get(namespaces, operatorNamespace),
+      ])
+      const events = JSON.stringify(await eventsOf(service, owner.token, taskId))
+      return {
+        objects: [uid, info, operators]
+          .filter((each) => each !== undefined && each.metadata.deletionTimestamp === undefined)
+          .map((each) => each?.metadata.name ?? ''),
+        namesDefinition: /which stay: CustomResourceDefinition klusterlets\./.test(events),
+      }
+    },
     finishNamespace: async (name) => {
       const found = await hub.spoke.get(namespaces, name)
       if (found?.metadata.deletionTimestamp === undefined) return
