@@ -62,7 +62,9 @@ test('each member has an account; what changes nothing is not recorded', async (
     'app.kubernetes.io/managed-by': 'moorage',
     'authentication.k8s.appscode.com/hub-owner': '999999',
   })
-  t.is((await expectStatus(sync(), 200)).text, '')
+  const answered = (await expectStatus(sync(), 200)).json
+  t.like(answered, { applied: 3, removed: 0 })
+  t.regex(String(answered.message), /no ManagedClusterRoleBinding was made/)
   const team = (
     (await expectStatus(world.service.send('GET', `/api/v1/teams/${teamId}`, { token: world.owner.token }), 200))
       .json as { name: string }

@@ -9,7 +9,7 @@ import { mapWithin } from '../../kernel/concurrency.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import { textAt } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import { recordChange, recordPart } from '../../kernel/unit-of-work.ts'
+import { recordPart } from '../../kernel/unit-of-work.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOf } from './spoke-records.ts'
 import type { HubMember, HubMembers } from './ports.ts'
@@ -50,6 +50,17 @@ interface Synced {
   applied: number
   removed: number
 }
+
+/** What a run has done, for the caller. */
+export interface AccountSync extends Readonly<Synced> {
+  readonly message: string
+}
+
+/** An Account lets a person use the hub. What the person may do on a spoke is decided by bindings with a role. */
+const withoutRights =
+  'The accounts give no right on any spoke, and no ManagedClusterRoleBinding was made: no role on spokes follows ' +
+  'from the permission to connect to clusters. Make a ManagedClusterRoleBinding or ManagedClusterSetRoleBinding on ' +
+  'the hub for each person who is to use a spoke.'
 
 interface Deps {
   readonly hubs: Hubs
@@ -118,15 +129,21 @@ export const makeSyncAccounts = ({ hubs, members, unitOfWork }: Deps) => {
     )
   }
 
-  return async (call: SignedInCall, grant: AccessGrant): Outcome<HubChangeFailure, void> => {
+  return async (call: SignedInCall<AccountSync>, grant: AccessGrant): Outcome<HubChangeFailure, AccountSync> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
     const synced: Synced = { applied: 0, removed: 0 }
     const done = await sync(hub.right, grant, synced)
     const entries =
       synced.applied + synced.removed === 0 ? [] : [auditOf(hub.right, 'cluster.accounts_synced', { ...synced })]
-    if (!isLeft(done)) return recordChange(unitOfWork, call, ...entries)
-    await recordPart(unitOfWork, call, entries)
-    return done
+    if (isLeft(done)) {
+      const { keyed: _, ...unkeyed } = call
+      await recordPart(unitOfWork, unkeyed, entries)
+      return done
+    }
+    return unitOfWork.run<never, AccountSync>(call, async ({ audit }) => {
+      for (const entry of entries) await audit.record(entry)
+      return right({ ...synced, message: withoutRights })
+    })
   }
 }

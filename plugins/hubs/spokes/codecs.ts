@@ -136,6 +136,15 @@ export const InstallerQuery = request(
   },
   'InstallerQuery',
 )
+export const AccountSync = answer(
+  {
+    applied: described(t.number, 'How many Accounts were made or changed.'),
+    removed: described(t.number, 'How many Accounts of former members were removed.'),
+    message: described(t.string, 'What the Accounts do not give.'),
+  },
+  'AccountSync',
+)
+
 export const SpokeCommand = answer(
   {
     spoke: described(t.string, 'The command for a POSIX shell. It contains a token, which is valid for one hour.'),

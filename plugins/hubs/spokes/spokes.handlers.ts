@@ -151,7 +151,7 @@ export const acceptanceGroup = defineGroup({
       }),
       reply: (command) => ({ spoke: command.reveal() }),
     }),
-    handle(syncAccounts, makeSyncAccounts(given), { input: ({ grant }) => grant }),
+    handle(syncAccounts, makeSyncAccounts(given), { input: ({ grant }) => grant, reply: (synced) => synced }),
   ],
 })
 

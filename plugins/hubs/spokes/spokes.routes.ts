@@ -20,6 +20,7 @@ import { empty, json, orJsonText, packed } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
 import {
   AcceptOptions,
+  AccountSync,
   ClusterOptions,
   HubCluster,
   InstallerQuery,
@@ -197,9 +198,10 @@ export const syncAccounts = acceptanceRoute({
     'Each person who is a member of the account has an Account on the hub, named by id, with the teams of ' +
     'the person. Accounts of former members ' +
     'are removed. Accounts of other origin are not changed: if one has the name of a member’s, the ' +
-    'response is 409 with the names in `errors`.',
+    'response is 409 with the names in `errors`. An Account gives no right on a spoke: ' +
+    'the response says that no role binding was made.',
   access: requires('can_sync_accounts', hubInPath),
-  ok: empty(200),
+  ok: json(200, AccountSync, { applied: 3, removed: 0, message: 'The accounts give no right on any spoke.' }),
 })
 
 /** Failures of accepting work on a spoke as a task. */
