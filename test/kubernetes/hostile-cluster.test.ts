@@ -71,7 +71,7 @@ const hostile = async () => {
 const never = new AbortController().signal
 const failureOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.message : 'no failure')
 
-test('a cluster that is connected and does not answer is told from an address that is silent', async (t) => {
+test('a slow cluster fails with a time-out, a silent address does not', async (t) => {
   const { fake, api, connection } = await hostile()
   fake.on('/hang', () => undefined)
   const silent = createServer(() => undefined).listen(0, '127.0.0.1')
