@@ -14,6 +14,7 @@ import type { Gauges } from './http/gauges.ts'
 import type { ReadinessCheck } from './http/ops-server.ts'
 import type { Tag } from './http/openapi/document.ts'
 import type { WebPage } from './http/pages/web-page.ts'
+import type { PortSpans } from './spans.ts'
 
 /** What a part has started. */
 export interface Running {
@@ -132,6 +133,10 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   /** Checks of `moorage doctor`, which has no ports. They change nothing. */
   doctor?(settings: FrameSettings & ValuesOf<Rows>): Promise<readonly Finding[]>
   readonly metrics?: readonly Gauges[]
+  /** Programs that it runs in processes of their own (`Boot.helpers`). */
+  readonly helperPrograms?: readonly string[]
+  /** Methods of its ports whose calls are spans of traces. */
+  readonly spans?: readonly PortSpans[]
   /** Tag groups of the document that the part adds. */
   readonly tags?: readonly Tag[]
   /** What programs of accounts send to the part by the message bus. */

@@ -4,9 +4,6 @@ import { availableParallelism } from 'node:os'
 import type { Log } from '../../core/kernel/log.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 
-/** The programs that the service runs in processes of their own. */
-type HelperProgram = 'closing' | 'helm'
-
 /** How a process ended: with the code 0; with another one, or not started at all; or by a signal. */
 type HelperEnd = 'done' | 'failed' | 'killed'
 
@@ -43,10 +40,11 @@ export interface HelperProcesses {
    * Watches a process that was just started. `level` is that of the line of the log about an end other than with the
    * code 0; other lines have the level debug.
    */
-  watch(program: HelperProgram, child: ChildProcess, level?: 'debug' | 'warn'): WatchedHelper
+  watch(program: string, child: ChildProcess, level?: 'debug' | 'warn'): WatchedHelper
   /** Says where the counts of all processes of a program are read. */
-  countsOf(program: HelperProgram, counts: () => HelperCounts): void
-  uses(): Readonly<Record<HelperProgram, HelperUse>>
+  countsOf(program: string, counts: () => HelperCounts): void
+  /** Returns the use of each program, also of those that never ran. */
+  uses(): ReadonlyMap<string, HelperUse>
 }
 
 /** Linux counts in these in /proc, on each architecture of Node. */
@@ -106,9 +104,17 @@ const newUse = () => ({
   peakBytes: 0,
 })
 
-/** @param log gets a line for each process that ends. */
-export const makeHelperProcesses = (log: Pick<Log, 'debug' | 'warn'>): HelperProcesses => {
-  const uses = { closing: newUse(), helm: newUse() } satisfies Record<HelperProgram, unknown>
+/**
+ * @param log gets a line for each process that ends.
+ * @param programs the programs that may be watched. Another one throws.
+ */
+export const makeHelperProcesses = (log: Pick<Log, 'debug' | 'warn'>, programs: readonly string[]): HelperProcesses => {
+  const known = new Map(programs.map((program) => [program, newUse()]))
+  const useOf = (program: string): ReturnType<typeof newUse> => {
+    const use = known.get(program)
+    if (use === undefined) throw new Error(`No part declares the helper program ${program}.`)
+    return use
+  }
   /** The part of the time of ended children that is counted, or is of others. */
   let seen = endedChildrenSeconds()
 
@@ -126,7 +132,7 @@ export const makeHelperProcesses = (log: Pick<Log, 'debug' | 'warn'>): HelperPro
 
   return {
     watch(program, child, level = 'debug') {
-      const use = uses[program]
+      const use = useOf(program)
       const { pid } = child
       if (pid === undefined) {
         use.ends.failed += 1
@@ -160,9 +166,9 @@ export const makeHelperProcesses = (log: Pick<Log, 'debug' | 'warn'>): HelperPro
       })
       return { look }
     },
-    countsOf: (program, counts) => void (uses[program].counts = counts),
+    countsOf: (program, counts) => void (useOf(program).counts = counts),
     uses() {
-      const useOf = ({ live, counts, ...ended }: ReturnType<typeof newUse>): HelperUse => ({
+      const shown = ({ live, counts, ...ended }: ReturnType<typeof newUse>): HelperUse => ({
         counts: counts(),
         ends: { ...ended.ends },
         lives: { ...ended.lives },
@@ -170,7 +176,7 @@ export const makeHelperProcesses = (log: Pick<Log, 'debug' | 'warn'>): HelperPro
         cpuSeconds: [...live].reduce((sum, each) => sum + each.cpuSeconds, ended.cpuSeconds),
         peakBytes: ended.peakBytes,
       })
-      return { closing: useOf(uses.closing), helm: useOf(uses.helm) }
+      return new Map([...known].map(([program, use]) => [program, shown(use)]))
     },
   }
 }

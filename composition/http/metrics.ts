@@ -361,10 +361,10 @@ const byPool = <A>(pools: Readonly<Record<string, PoolLoad>>, of: (load: PoolLoa
 
 const helperValues = (uses: ReturnType<HelperProcesses['uses']>) => {
   const of = <A>(read: (use: HelperUse) => A): Readonly<Record<string, A>> =>
-    Object.fromEntries(Object.entries(uses).map(([program, use]) => [program, read(use)]))
+    Object.fromEntries([...uses].map(([program, use]) => [program, read(use)]))
   return {
     moorage_helper_processes: of(({ running }) => running),
-    moorage_helper_ends_total: Object.entries(uses).flatMap(([program, { ends }]) =>
+    moorage_helper_ends_total: [...uses].flatMap(([program, { ends }]) =>
       Object.entries(ends).map(([end, value]) => ({ labels: { program, end }, value })),
     ),
     moorage_helper_lifetime_seconds: of(({ lives }) => lives),

@@ -29,10 +29,22 @@ import { authzPlugin } from '../../plugins/authz/plugin.ts'
 import { StartRefused } from '../boot.ts'
 import { bind, lazily } from '../binding.ts'
 import { definePart } from '../part.ts'
+import { spansOf } from '../spans.ts'
 
 /** Rights: the authorizer, custom roles and direct grants. */
 export const part = definePart({
   plugin: authzPlugin,
+  spans: [
+    spansOf(AuthorizerToken, {
+      authorize: {
+        name: 'authorize',
+        attributes: ([, object, relation]) => ({
+          'moorage.relation': String(relation),
+          'moorage.object_type': (object as { readonly type: string }).type,
+        }),
+      },
+    }),
+  ],
   async demo({ customers, send, tell }) {
     for (const { name } of customers) {
       tell(`role of ${name}`)

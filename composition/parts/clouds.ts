@@ -20,6 +20,7 @@ import { absentUnlessSet } from '../config/setting.ts'
 import { origin } from '../config/setting-type.ts'
 import { bind, lazily } from '../binding.ts'
 import { definePart } from '../part.ts'
+import { fetchSpan, spansOf } from '../spans.ts'
 
 const VendorEgressToken = token<EgressClient>('clouds.VendorEgress')
 const OperatorEgressToken = token<EgressClient>('clouds.OperatorEgress')
@@ -27,6 +28,11 @@ const OperatorEgressToken = token<EgressClient>('clouds.OperatorEgress')
 /** Cloud credentials and access to the buckets of clouds. */
 export const part = definePart({
   plugin: cloudsPlugin,
+  spans: [
+    spansOf(BucketDirectoryToken, { list: { name: 'list buckets' } }),
+    spansOf(VendorEgressToken, { fetch: fetchSpan }),
+    spansOf(OperatorEgressToken, { fetch: fetchSpan }),
+  ],
   migrations: cloudsMigrations,
   settings: {
     cloudAStorageEndpoint: absentUnlessSet(

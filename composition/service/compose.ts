@@ -46,7 +46,7 @@ import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/k
 import { LogToken } from '../../core/kernel/log.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
 import { ofApiListener } from '../http/api-listener.ts'
-import { tracedBindings } from './tracing.ts'
+import { tracedBindings } from '../spans.ts'
 import { FirstAdminToken } from './operator.ts'
 import { bind } from '../binding.ts'
 
@@ -198,6 +198,7 @@ export const compose = (input: ComposeInput): Composition => {
     tracedBindings(
       boot.tracing,
       sources.flatMap(({ bindings }) => bindings),
+      parts.flatMap(({ spans = [] }) => spans),
     ),
     {
       onMade: (port, close) => {
@@ -311,7 +312,10 @@ const bootOf = ({ config, foundation, log, processes = oneProcess }: ComposeInpu
     tracing,
     scope,
     pools,
-    helpers: makeHelperProcesses(log),
+    helpers: makeHelperProcesses(
+      log,
+      parts.flatMap(({ helperPrograms = [] }) => helperPrograms),
+    ),
     processes,
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,

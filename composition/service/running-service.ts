@@ -308,7 +308,8 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
     disks: () => disksOf({ data: boot.settings.dataDir, temp: boot.settings.tempDir }),
     pools: boot.pools.loads,
     helpers: boot.helpers.uses,
-    spansLost: () => foundation.traces.lost() + boot.helpers.uses().closing.counts.spansLost,
+    spansLost: () =>
+      [...boot.helpers.uses().values()].reduce((sum, { counts }) => sum + counts.spansLost, foundation.traces.lost()),
   })
   probes.addChecks(checks)
   if (runsJobs) runJobs(composition, foundation, metrics, stops)

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import test from 'ava'
 import { runChild } from '../../adapters/helm/process/child-process.ts'
-import type { HelperProcesses } from '../../adapters/system/helper-processes.ts'
+import type { HelperProcesses, HelperUse } from '../../adapters/system/helper-processes.ts'
 import { makeHelperProcesses } from '../../adapters/system/helper-processes.ts'
 import { makeMergedMetrics } from '../../composition/http/merged-metrics.ts'
 import { makeMetrics } from '../../composition/http/metrics.ts'
@@ -16,11 +16,12 @@ const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip
 
 const watched = () => {
   const lines: (readonly [level: string, fields: object])[] = []
-  const helpers = makeHelperProcesses({
-    debug: (fields) => void lines.push(['debug', fields]),
-    warn: (fields) => void lines.push(['warn', fields]),
-  })
-  return { helpers, lines, use: () => helpers.uses().closing }
+  const log = {
+    debug: (fields: object) => void lines.push(['debug', fields]),
+    warn: (fields: object) => void lines.push(['warn', fields]),
+  }
+  const helpers = makeHelperProcesses(log, ['closing', 'helm'])
+  return { helpers, lines, use: () => helpers.uses().get('closing') as HelperUse }
 }
 
 /** Takes processor time and memory, says how much time, and ends as it is asked to. */
@@ -60,7 +61,7 @@ onLinux('processor time, memory and ends remain after the end of a process', asy
   known += await run(helpers, { signal: 'SIGKILL' })
   t.true(use().cpuSeconds > known - 0.15, `${use().cpuSeconds} of ${known}`)
   t.like(use(), { running: 0, ends: { done: 1, failed: 1, killed: 1 }, lives: { count: 3 } })
-  t.like(helpers.uses().helm, { cpuSeconds: 0, lives: { count: 0 } })
+  t.like(helpers.uses().get('helm') as HelperUse, { cpuSeconds: 0, lives: { count: 0 } })
   t.like(lines, [
     ['debug', { program: 'closing', end: 'done', exitCode: 0 }],
     ['warn', { program: 'closing', end: 'failed', exitCode: 3 }],
@@ -111,7 +112,11 @@ test.serial('each process of helm is counted', async (t) => {
   }
   for (const words of ['exit 0', 'exit 1', 'kill -KILL $$'])
     await runChild({ ...plan, words: ['-c', words] }, new AbortController().signal)
-  t.like(helpers.uses().helm, { running: 0, ends: { done: 1, failed: 1, killed: 1 }, lives: { count: 3 } })
+  t.like(helpers.uses().get('helm') as HelperUse, {
+    running: 0,
+    ends: { done: 1, failed: 1, killed: 1 },
+    lives: { count: 3 },
+  })
 })
 
 /** The value of a line of an exposition. */
@@ -123,22 +128,21 @@ const valueOf = (text: string, series: string): number | undefined => {
 test.serial(
   'with several processes each helper is counted once, also after the end of the process that had it',
   async (t) => {
-    const noUse = makeHelperProcesses({ debug: () => undefined, warn: () => undefined }).uses()
+    const noUse = makeHelperProcesses({ debug: () => undefined, warn: () => undefined }, ['closing', 'helm']).uses()
+    const idle = noUse.get('closing') as HelperUse
     const workerWith = (cpuSeconds: number, peakBytes: number) => {
       const metrics = makeMetrics('0.0.0')
       metrics.read({
-        helpers: () => ({
-          ...noUse,
-          closing: {
-            ...noUse.closing,
+        helpers: () =>
+          new Map(noUse).set('closing', {
+            ...idle,
             running: 1,
             ends: { done: 2, failed: 0, killed: 1 },
             lives: { count: 3, seconds: 30 },
             cpuSeconds,
             peakBytes,
-            counts: { ...noUse.closing.counts, statements: { count: 5, seconds: 1 } },
-          },
-        }),
+            counts: { ...idle.counts, statements: { count: 5, seconds: 1 } },
+          }),
       })
       return metrics
     }

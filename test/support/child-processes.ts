@@ -27,4 +27,4 @@ const fieldsOf = (pid: string): readonly string[] => {
 const quietLog = { debug: () => undefined, warn: () => undefined }
 
 /** Watches helper processes and says nothing of them. */
-export const unwatchedHelpers = makeHelperProcesses(quietLog)
+export const unwatchedHelpers = makeHelperProcesses(quietLog, ['closing', 'helm'])

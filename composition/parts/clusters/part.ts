@@ -56,10 +56,12 @@ import { listOf, wordOf } from '../../config/setting-type.ts'
 import { makeClusterTasks } from '../../../core/cluster-tasks/cluster-tasks.ts'
 import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
 import type { PortOf } from '../../../core/kernel/token.ts'
+import type { SpanAttributes } from '../../../core/platform/ports.ts'
 import { TasksToken } from '../../../core/tasks/ports.ts'
 import { clustersPlugin } from '../../../plugins/clusters/plugin.ts'
 import { bind, lazily } from '../../binding.ts'
 import { definePart } from '../../part.ts'
+import { spansOf } from '../../spans.ts'
 import { ClusterAnswersToken, clusterGauges, countedApi, countedTransport, makeClusterAnswers } from './answers.ts'
 
 const ClusterEgressToken = token<EgressPolicy>('clusters.Egress')
@@ -117,8 +119,40 @@ const demoRecord = {
   sealedCredential: undefined,
 } as const
 
+const toCluster = ([connection]: readonly unknown[]): SpanAttributes => ({
+  'moorage.cluster_id': (connection as { readonly link: { readonly id: number } }).link.id,
+  'moorage.upstream': 'cluster',
+})
+
+interface WithHeaders {
+  readonly headers?: readonly (readonly [string, string])[]
+}
+
+const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
+
+/** The caller's own headers continued its trace up to here. */
+const inSecond = (args: readonly unknown[], headers: Readonly<Record<string, string>>): readonly unknown[] => {
+  const [first, second, ...rest] = args
+  const sent = second as WithHeaders
+  const others = (sent.headers ?? []).filter(([name]) => !traceHeaders.has(name.toLowerCase()))
+  return [first, { ...sent, headers: [...others, ...Object.entries(headers)] }, ...rest]
+}
+
+/** What spans of requests to a cluster have in common. */
+const clusterSpan = { kind: 'client', attributes: toCluster, passOn: inSecond } as const
+
 export const part = definePart({
   plugin: clustersPlugin,
+  spans: [
+    spansOf(ClusterApiToken, {
+      request: { name: 'cluster request', ...clusterSpan },
+      survey: { name: 'cluster survey', kind: 'client' },
+    }),
+    spansOf(ClusterTransportToken, {
+      relay: { name: 'cluster relay', ...clusterSpan },
+      tunnel: { name: 'cluster tunnel', ...clusterSpan },
+    }),
+  ],
   migrations: clustersMigrations,
   settings: {
     kubernetesAllow: withDefault(

@@ -59,6 +59,7 @@ import type { Binding } from '../../binding.ts'
 import { bind, using } from '../../binding.ts'
 import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
+import { fetchSpan, spansOf } from '../../spans.ts'
 
 const documentText = secretUrl(/^(folder:.+|s3:\/\/.+)$/s, documentUrlForms)
 const documentUrl: typeof documentText = {
@@ -154,6 +155,11 @@ const endingSoonMs = 10 * 24 * 3600 * 1000
 /** Contracts, their bindings, documents and licenses. */
 export const part = definePart({
   plugin: contractsPlugin,
+  spans: [
+    spansOf(LicenseSignerToken, { sign: { name: 'queue licenses: sign' } }),
+    spansOf(DocumentStoreToken, { put: { name: 'store document' }, remove: { name: 'remove document' } }),
+    spansOf(DocumentEgressToken, { fetch: fetchSpan }),
+  ],
   migrations: contractsMigrations,
   settings,
   objectRows: [contractObjectRows],

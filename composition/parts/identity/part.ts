@@ -74,6 +74,7 @@ import { bind, lazily, using } from '../../binding.ts'
 import { ok, problem } from '../../cli/doctor/finding.ts'
 import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
+import { spansOf } from '../../spans.ts'
 import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts'
 import type { Counts } from '../../http/gauges.ts'
 import { defineGauges, makeCounts } from '../../http/gauges.ts'
@@ -241,6 +242,13 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
 /** Users, their credentials, tokens and sessions. */
 export const part = definePart({
   plugin: identityPlugin,
+  spans: [
+    spansOf(AuthenticatorToken, { authenticate: { name: 'authenticate' }, spendCode: { name: 'spend one-time code' } }),
+    spansOf(PasswordHasherToken, {
+      hash: { name: 'queue passwords: hash' },
+      verify: { name: 'queue passwords: verify' },
+    }),
+  ],
   migrations: identityMigrations,
   settings: identitySettings,
   pages: [

@@ -27,6 +27,7 @@ import { matching, secretUrl } from '../../config/setting-type.ts'
 import { bind, using } from '../../binding.ts'
 import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
+import { spansOf } from '../../spans.ts'
 import { mailPlugin } from '../../../plugins/mail/plugin.ts'
 
 const mailText = secretUrl(/^(folder:.+|smtps?:\/\/.+)$/s, mailUrlForms)
@@ -94,6 +95,7 @@ const mailSenderOf = ({ settings, baseUrl, clock }: Pick<MailBoot, 'settings' | 
 /** Mail: its outbox, and where it goes. */
 export const part = definePart({
   plugin: mailPlugin,
+  spans: [spansOf(MailerToken, { send: { name: 'send mail', kind: 'client' } })],
   migrations: mailMigrations,
   settings,
   provide: (boot) => {

@@ -41,6 +41,7 @@ import type { SettingType } from '../../config/setting-type.ts'
 import { listOf, matching, origin, words, yesNo } from '../../config/setting-type.ts'
 import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
+import { fetchSpan, spansOf } from '../../spans.ts'
 
 const ProviderEgressToken = token<EgressClient>('metering.ProviderEgress')
 
@@ -75,6 +76,11 @@ const lostUnits = async (now: Date, readMonth: ReadMeteredMonth): Promise<Readon
 /** Usage that is reported to the marketplaces of cloud providers. */
 export const part = definePart({
   plugin: meteringPlugin,
+  spans: [
+    spansOf(CloudAMeteringToken, { report: { name: 'report usage' } }),
+    spansOf(ServiceControlToken, { check: { name: 'check consumer' }, report: { name: 'report usage' } }),
+    spansOf(ProviderEgressToken, { fetch: fetchSpan }),
+  ],
   migrations: meteringMigrations,
   settings: {
     meteringRegion: absentUnlessSet(

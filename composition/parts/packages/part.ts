@@ -47,6 +47,8 @@ import type { Boot } from '../../boot.ts'
 import type { Binding } from '../../binding.ts'
 import { bind, lazily, using } from '../../binding.ts'
 import { definePart } from '../../part.ts'
+import { spansOf } from '../../spans.ts'
+import { HelmRunnerToken } from '../../../core/packages/releases/ports.ts'
 import { HelmFinderToken, HelmSupplyToken, helmBindings, helmSettings } from './helm.ts'
 
 /** The longest time to read short texts before other work gets a turn. */
@@ -111,6 +113,30 @@ const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly 
 /** Packages on member clusters: releases, charts, editors, and the helm program. */
 export const part = definePart({
   plugin: packagesPlugin,
+  helperPrograms: ['helm'],
+  spans: [
+    spansOf(HelmRunnerToken, {
+      template: { name: 'helm template' },
+      checkValues: { name: 'helm check values' },
+      install: { name: 'helm install' },
+      upgrade: { name: 'helm upgrade' },
+      rollback: { name: 'helm rollback' },
+      uninstall: { name: 'helm uninstall' },
+    }),
+    spansOf(ChartSourceToken, { fetch: { name: 'fetch chart' } }),
+    spansOf(ChartToolsToken, { pack: { name: 'queue charts: pack' }, packSchemas: { name: 'queue charts: schemas' } }),
+    spansOf(ChartFetchToken, {
+      fetch: {
+        name: 'chart source request',
+        kind: 'client',
+        attributes: () => ({ 'moorage.upstream': 'chart source' }),
+        passOn: ([what, ...rest], headers) => {
+          const sent = what as { readonly headers?: Readonly<Record<string, string>> }
+          return [{ ...sent, headers: { ...sent.headers, ...headers } }, ...rest]
+        },
+      },
+    }),
+  ],
   migrations: packagesMigrations,
   settings: helmSettings,
   tags: [

@@ -34,6 +34,7 @@ import { wholeNumber } from '../../config/setting-type.ts'
 import { bind, lazily, using } from '../../binding.ts'
 import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
+import { spansOf } from '../../spans.ts'
 import { BusServersToken } from '../bus/part.ts'
 import type { TaskBusLink, TaskWorker } from './worker.ts'
 import { makeTaskWorker } from './worker.ts'
@@ -47,6 +48,7 @@ const TaskWorkerToken = token<TaskWorker>('tasks.TaskWorker')
 /** Work that outlives its request. */
 export const part = definePart({
   plugin: tasksPlugin,
+  spans: [spansOf(TasksToken, { submit: { name: 'submit task' }, prepare: { name: 'prepare task' } })],
   migrations: tasksMigrations,
   settings: {
     taskWorkers: withDefault(

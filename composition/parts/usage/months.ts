@@ -69,7 +69,8 @@ const closingBindings = (boot: Boot): readonly Binding[] => {
         {},
         () => {
           const { helpers, pools, tracing, log, instanceId } = boot
-          for (const pool of closingPools) pools.watch(pool, () => helpers.uses().closing.counts.pools[pool] ?? noLoad)
+          for (const pool of closingPools)
+            pools.watch(pool, () => helpers.uses().get('closing')?.counts.pools[pool] ?? noLoad)
           return makeClosingProcess(
             { databaseUrl, database: databaseOptionsOf(settings), dataDir: settings.dataDir },
             { helpers, tracing, log, traces: otlpTargetOf(settings, instanceId) },

@@ -21,6 +21,7 @@ import { usageSettings } from './settings.ts'
  */
 export const part = definePart({
   plugin: usagePlugin,
+  helperPrograms: ['closing'],
   demo: async (world) => (await import('./demo.ts')).seedUsage(world),
   migrations: usageMigrations,
   settings: usageSettings,

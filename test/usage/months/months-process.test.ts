@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
+import type { HelperUse } from '../../../adapters/system/helper-processes.ts'
 import { makeHelperProcesses } from '../../../adapters/system/helper-processes.ts'
 import { openOtlpTracing } from '../../../adapters/tracing/otlp-tracing.ts'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
@@ -328,9 +329,9 @@ onDatabase('what the process did is counted, and remains after its end', async (
   await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
   const lines: object[] = []
   const log = { debug: (fields: object) => void lines.push(fields), warn: (fields: object) => void lines.push(fields) }
-  const helpers = makeHelperProcesses(log)
+  const helpers = makeHelperProcesses(log, ['closing'])
   const closing = processOn(url, { helpers, log })
-  const use = () => helpers.uses().closing
+  const use = () => helpers.uses().get('closing') as HelperUse
   try {
     const close = world.closeWith(closing)
     t.like(await close(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
