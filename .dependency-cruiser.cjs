@@ -73,7 +73,8 @@ module.exports = {
       name: 'no-cycle',
       comment: 'No cycles, type-only imports included: move what both need into a third file.',
       severity: 'error',
-      from: {},
+      // A file of tables names its own type.
+      from: { pathNot: '^adapters/sql/tables/' },
       to: { circular: true },
     },
     {
@@ -181,8 +182,6 @@ module.exports = {
         pathNot: [
           '^adapters/(api-client|logging|outbound|pictures|security|system|tracing)/',
           '^adapters/sql/(engine|kernel|kit)/',
-          // Which columns a key of the key ring seals.
-          '^adapters/sql/tables/all-tables\\.ts$',
           // Which key ring belongs to the database.
           '^adapters/sql/audit/audit-log\\.ts$',
         ],

@@ -1,5 +1,5 @@
 import type { ObjectRows } from '../adapters/sql/kit/object-rows.ts'
-import type { SealedColumn } from '../adapters/sql/tables/all-tables.ts'
+import type { SealedColumn } from '../adapters/sql/kit/declared-tables.ts'
 import type { PartMigrations } from '../adapters/sql/kit/migration.ts'
 import type { SentSubject } from '../core/bus/types.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'

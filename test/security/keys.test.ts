@@ -24,8 +24,8 @@ import { makeSqlSealedValues } from '../../adapters/sql/kernel/sealed-values.ts'
 import type { Column, Columns, Table } from '../../adapters/sql/kit/columns.ts'
 import { columnsOf, tableName } from '../../adapters/sql/kit/columns.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import type { SealedColumn } from '../../adapters/sql/tables/all-tables.ts'
-import { allTables, sealedColumns } from '../../adapters/sql/tables/all-tables.ts'
+import type { SealedColumn } from '../../adapters/sql/kit/declared-tables.ts'
+import { allTables, sealedColumns } from '../support/all-tables.ts'
 import type { CommandContext } from '../../composition/cli/command-context.ts'
 import type { KeyRingStore } from '../../composition/cli/keys/keys.ts'
 import { sealAgain } from '../../composition/cli/keys/seal-again.ts'
@@ -124,7 +124,7 @@ for (const dialect of dialects) {
     const world = await makeWorld(t, dialect)
     const { db, box, environment, path } = world
     const old = world.current()
-    for (const column of sealedColumns())
+    for (const column of sealedColumns)
       await addRow(db, column, 5, await box.seal(secret(`the value of ${column.table}`), placeOf(column, 5)))
     const lost = makeSecretBox(openKeyring(newKeyring()).wrapper)
     await db.query((k) =>
@@ -144,14 +144,14 @@ for (const dialect of dialects) {
     t.not(told.key, old)
     t.deepEqual(
       told.columns.toSorted((a: { column: string }, b: { column: string }) => (a.column < b.column ? -1 : 1)),
-      sealedColumns()
+      sealedColumns
         .map(({ table, column }) => ({ column: `${table}.${column}`, count: 1 }))
         .sort((a, b) => (a.column < b.column ? -1 : 1)),
     )
     t.like(told.unopened, { length: 1, 0: { column: 'mail_outbox.sealed', row: 6 } })
     t.regex(told.unopened[0].reason, new RegExp(lost.keyIdOf(closed)))
     t.deepEqual(Buffer.from(await read(db, mail, 6)), Buffer.from(closed), 'it stays as it was')
-    for (const column of sealedColumns()) {
+    for (const column of sealedColumns) {
       const value = await read(db, column, 5)
       t.is(box.keyIdOf(value), told.key, column.table)
       t.is((await box.open(value, placeOf(column, 5))).reveal(), `the value of ${column.table}`)
@@ -161,7 +161,7 @@ for (const dialect of dialects) {
     const status = await run(['keys', 'status'], environment)
     t.is(status.code, 1)
     t.regex(status.err, new RegExp(`The key ${lost.keyIdOf(closed)} seals 1 values, and the key ring does not hold it`))
-    t.regex(status.out, new RegExp(`${told.key} .* current +${sealedColumns().length} values`))
+    t.regex(status.out, new RegExp(`${told.key} .* current +${sealedColumns.length} values`))
     t.regex(status.out, new RegExp(`${old} .* old +0 values`))
     await db.query((k) => k('mail_outbox').where('id', 6).delete())
     t.is((await run(['keys', 'status'], environment)).code, 0)
@@ -178,7 +178,7 @@ for (const dialect of dialects) {
       readKeyringContent(path)?.keys.map(({ id }) => id),
       [told.key],
     )
-    for (const column of sealedColumns())
+    for (const column of sealedColumns)
       t.is((await box.open(await read(db, column, 5), placeOf(column, 5))).reveal(), `the value of ${column.table}`)
   })
 
@@ -236,7 +236,7 @@ for (const dialect of dialects) {
     const store: KeyRingStore = {
       path,
       values: makeSqlSealedValues(db),
-      columns: sealedColumns(),
+      columns: sealedColumns,
       secretBox: box,
       leases: makeSqlLeaseStore(db),
       alive: () => register.alive(),
@@ -381,7 +381,7 @@ test('a progress line is written at a terminal and removed at the end', async (t
   const store: KeyRingStore = {
     path: world.path,
     values: makeSqlSealedValues(world.db),
-    columns: sealedColumns(),
+    columns: sealedColumns,
     secretBox: world.box,
     leases: makeSqlLeaseStore(world.db),
     alive: async () => [],

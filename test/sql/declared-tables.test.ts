@@ -6,7 +6,7 @@ import type { Column, Columns, Table } from '../../adapters/sql/kit/columns.ts'
 import { columnsOf, tableName } from '../../adapters/sql/kit/columns.ts'
 import type { Prepared, SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { assigned } from '../../adapters/sql/kit/values.ts'
-import { allTables, sealedColumns } from '../../adapters/sql/tables/all-tables.ts'
+import { allTables, sealedColumns } from '../support/all-tables.ts'
 import { anyRow } from '../support/any-row.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -213,7 +213,7 @@ for (const { name: dialect, open } of eachDatabase()) {
                   "where m.type = 'table' and c.pk > 0",
               ),
             )
-      for (const { table, key } of sealedColumns())
+      for (const { table, key } of sealedColumns)
         t.deepEqual(
           rows.filter((row) => row.t === table).map((row) => row.c),
           [key],
@@ -238,10 +238,5 @@ test('the sealed columns are the places at which the product seals', (t) => {
   t.true(places.length > 5)
   // Only the release before writes it. It is erased a day after a bind.
   places.push('marketplace_installers.admin_password')
-  t.deepEqual(
-    sealedColumns()
-      .map(({ table, column }) => `${table}.${column}`)
-      .sort(),
-    places.sort(),
-  )
+  t.deepEqual(sealedColumns.map(({ table, column }) => `${table}.${column}`).sort(), places.sort())
 })

@@ -1,44 +1,26 @@
-import { auditMigrations } from '../../adapters/sql/audit/migrations.ts'
-import { authzMigrations } from '../../adapters/sql/authz/migrations.ts'
-import { busMigrations } from '../../adapters/sql/bus/migrations.ts'
-import { chartRepositoriesMigrations } from '../../adapters/sql/packages/migrations.ts'
-import { clientOrgsMigrations } from '../../adapters/sql/client-orgs/migrations.ts'
-import { cloudsMigrations } from '../../adapters/sql/clouds/migrations.ts'
-import { clustersMigrations } from '../../adapters/sql/clusters/migrations.ts'
-import { contractsMigrations } from '../../adapters/sql/contracts/migrations.ts'
-import { identityMigrations } from '../../adapters/sql/identity/migrations.ts'
-import { kernelMigrations } from '../../adapters/sql/kernel/migrations.ts'
-import { mailMigrations } from '../../adapters/sql/mail/migrations.ts'
-import { marketplaceMigrations } from '../../adapters/sql/marketplace/migrations.ts'
-import { meteringMigrations } from '../../adapters/sql/marketplace/migrations.ts'
-import { metricsProxyMigrations } from '../../adapters/sql/metrics-proxy/migrations.ts'
-import { organizationsMigrations } from '../../adapters/sql/organizations/migrations.ts'
-import { packagesMigrations } from '../../adapters/sql/packages/migrations.ts'
-import { tasksMigrations } from '../../adapters/sql/tasks/migrations.ts'
-import { usageMigrations } from '../../adapters/sql/usage/migrations.ts'
+import { existsSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { PartMigrations } from '../../adapters/sql/kit/migration.ts'
 
+const folder = new URL('../../adapters/sql/', import.meta.url)
+
 /**
- * The migrations of each of our parts, for tests of the database that load no part. test/composition/parts.test.ts
- * compares them with those of the parts.
+ * The migrations of the frame and of each of our parts, for tests of the database that load no part: every export of a
+ * file `migrations.ts`. test/composition/parts.test.ts compares them with those of the parts.
  */
-export const allMigrations: readonly PartMigrations[] = [
-  auditMigrations,
-  authzMigrations,
-  busMigrations,
-  chartRepositoriesMigrations,
-  clientOrgsMigrations,
-  cloudsMigrations,
-  clustersMigrations,
-  contractsMigrations,
-  identityMigrations,
-  kernelMigrations,
-  mailMigrations,
-  marketplaceMigrations,
-  meteringMigrations,
-  metricsProxyMigrations,
-  organizationsMigrations,
-  packagesMigrations,
-  tasksMigrations,
-  usageMigrations,
-]
+export const allMigrations: readonly PartMigrations[] = (
+  await Promise.all(
+    readdirSync(fileURLToPath(folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `${name}/migrations.ts`)
+      .filter((file) => existsSync(fileURLToPath(new URL(file, folder))))
+      .sort()
+      .map(async (file) => Object.values((await import(new URL(file, folder).href)) as Record<string, unknown>)),
+  )
+)
+  .flat()
+  .filter(isPartMigrations)
+
+function isPartMigrations(value: unknown): value is PartMigrations {
+  return typeof value === 'object' && value !== null && 'migrations' in value && 'part' in value
+}

@@ -14,7 +14,7 @@ import { makeSqlSigningKeyStore } from '../../adapters/sql/marketplace/notificat
 import { makeSqlSubscriptionStore } from '../../adapters/sql/marketplace/subscription-store.ts'
 import { makeSqlUsageLedger } from '../../adapters/sql/marketplace/usage-ledger.ts'
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/packages/chart-repository-store.ts'
-import { sealedColumns } from '../../adapters/sql/tables/all-tables.ts'
+import { sealedColumns } from '../support/all-tables.ts'
 import { makeSqlTaskQueues } from '../../adapters/sql/tasks/task-queue.ts'
 import { makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
 import { makeSqlOutageStore } from '../../adapters/sql/usage/outage-store.ts'
@@ -62,7 +62,7 @@ export const composingFiles: Readonly<Record<string, Run>> = {
   'adapters/sql/kernel/sealed-values.ts': async (db) => {
     const values = makeSqlSealedValues(db)
     const start = new Uint8Array(36).fill(7)
-    for (const column of sealedColumns()) {
+    for (const column of sealedColumns) {
       const key = ['instances', 'leases'].includes(column.table) ? 'text' : 249
       await values.count(column, [start, start])
       await values.others(column, { starts: [start], after: key, limit: 10 })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Columns } from '../../adapters/sql/kit/columns.ts'
 import { columnsOf, tableName } from '../../adapters/sql/kit/columns.ts'
-import { allTables } from '../../adapters/sql/tables/all-tables.ts'
+import { allTables } from '../support/all-tables.ts'
 
 const folder = fileURLToPath(new URL('../../deploy/vitess/', import.meta.url))
 const read = (name: string): string => readFileSync(`${folder}${name}`, 'utf8')

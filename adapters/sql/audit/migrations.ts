@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, fixedBytes, instant, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/audit.ts'
 
 const events: Migration = {
   id: '0004-audit-events',
@@ -82,6 +83,7 @@ const filters: Migration = {
 
 export const auditMigrations: PartMigrations = {
   part: 'audit',
+  tables,
   needs: [],
   migrations: [events, retention, filters],
 }

@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/authz.ts'
 
 const roles: Migration = {
   id: '0003-authz-roles',
@@ -48,6 +49,7 @@ const roles: Migration = {
 
 export const authzMigrations: PartMigrations = {
   part: 'authz',
+  tables,
   needs: ['organizations'],
   migrations: [roles],
 }

@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/bus.ts'
 
 const accounts: Migration = {
   id: '0015-bus-accounts',
@@ -44,6 +45,7 @@ const accounts: Migration = {
 
 export const busMigrations: PartMigrations = {
   part: 'bus',
+  tables,
   needs: [],
   migrations: [accounts],
 }

@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/client-orgs.ts'
 
 const clientOrgs: Migration = {
   id: '0080-client-orgs-clusters',
@@ -57,6 +58,7 @@ const accounts: Migration = {
 
 export const clientOrgsMigrations: PartMigrations = {
   part: 'client-orgs',
+  tables,
   needs: [],
   migrations: [clientOrgs, accounts],
 }

@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/clouds.ts'
 
 const credentials: Migration = {
   id: '0014-clouds-credentials',
@@ -26,6 +27,7 @@ const credentials: Migration = {
 
 export const cloudsMigrations: PartMigrations = {
   part: 'clouds',
+  tables,
   needs: ['identity'],
   migrations: [credentials],
 }

@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/clusters.ts'
 
 const records: Migration = {
   id: '0006-clusters-records',
@@ -63,6 +64,7 @@ const setNames: Migration = {
 
 export const clustersMigrations: PartMigrations = {
   part: 'clusters',
+  tables,
   needs: ['identity'],
   migrations: [records, managedNames, setNames],
 }

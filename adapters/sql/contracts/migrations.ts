@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/contracts.ts'
 
 const contracts: Migration = {
   id: '0029-contracts',
@@ -184,6 +185,7 @@ const terms: Migration = {
 
 export const contractsMigrations: PartMigrations = {
   part: 'contracts',
+  tables,
   needs: ['identity'],
   migrations: [contracts, documents, terms],
 }

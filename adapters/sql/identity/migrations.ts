@@ -2,6 +2,7 @@ import type { Migration, PartMigrations } from '../kit/migration.ts'
 import type { Dialect } from '../kit/schema-columns.ts'
 import { asciiText, createTable, fixedBytes, instant, longBytes, rowId } from '../kit/schema-columns.ts'
 import type { Knex } from 'knex'
+import * as tables from '../tables/identity.ts'
 
 const accounts = async (knex: Knex, dialect: Dialect): Promise<void> => {
   await createTable(knex, dialect, 'accounts', (table) => {
@@ -389,6 +390,7 @@ const clusterTokens: Migration = {
 
 export const identityMigrations: PartMigrations = {
   part: 'identity',
+  tables,
   needs: [],
   migrations: [
     accountTables,

@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, fixedBytes, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/kernel.ts'
 
 const bookkeeping: Migration = {
   id: '0005-kernel-bookkeeping',
@@ -112,6 +113,7 @@ export const previousSchema = '0070-kernel-instance-keys'
 
 export const kernelMigrations: PartMigrations = {
   part: 'kernel',
+  tables,
   needs: ['bus', 'identity', 'mail', 'organizations'],
   migrations: [bookkeeping, indexes, instances, instanceKeys, instanceLevels, accessRevisions],
 }

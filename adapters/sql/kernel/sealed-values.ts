@@ -2,7 +2,7 @@ import { getOrMake } from '../../../core/kernel/cache.ts'
 import type { Bind, Column } from '../kit/columns.ts'
 import { long, longBytes, sealed, text } from '../kit/columns.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
-import type { SealedColumn } from '../tables/all-tables.ts'
+import type { SealedColumn } from '../kit/declared-tables.ts'
 
 /** A value of the primary key of a table. */
 export type RowKey = string | number

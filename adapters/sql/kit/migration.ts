@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { Table } from './columns.ts'
 
 /**
  * `expand` adds what the release before does not know, so its instances may run beside. `contract` removes what it uses,
@@ -45,6 +46,11 @@ export interface PartMigrations {
   readonly part: string
   /** The parts whose tables the migrations refer to. Those of our own parts run first. */
   readonly needs: readonly string[]
+  /**
+   * Its tables as the newest of its migrations leaves them. `moorage keys` seals the sealed columns again. A part from
+   * outside may leave them out.
+   */
+  readonly tables?: Readonly<Record<string, Table>>
   readonly migrations: readonly Migration[]
 }
 

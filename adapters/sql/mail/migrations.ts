@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/mail.ts'
 
 const outbox: Migration = {
   id: '0010-mail-outbox',
@@ -23,6 +24,7 @@ const outbox: Migration = {
 
 export const mailMigrations: PartMigrations = {
   part: 'mail',
+  tables,
   needs: ['identity'],
   migrations: [outbox],
 }

@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, fixedBytes, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/marketplace.ts'
 
 const subscriptions: Migration = {
   id: '0050-marketplace-subscriptions',
@@ -128,6 +129,7 @@ const repurchases: Migration = {
 
 export const marketplaceMigrations: PartMigrations = {
   part: 'marketplace',
+  tables,
   needs: [],
   migrations: [subscriptions, consoles, repurchases],
 }

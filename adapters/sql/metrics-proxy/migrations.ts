@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/metrics-proxy.ts'
 
 const registrations: Migration = {
   id: '0085-metrics-proxy-registrations',
@@ -30,6 +31,7 @@ const registrations: Migration = {
 
 export const metricsProxyMigrations: PartMigrations = {
   part: 'metrics-proxy',
+  tables,
   needs: [],
   migrations: [registrations],
 }

@@ -2,6 +2,7 @@ import type { Migration, PartMigrations } from '../kit/migration.ts'
 import type { Dialect } from '../kit/schema-columns.ts'
 import { asciiText, createTable, fixedBytes, instant, rowId } from '../kit/schema-columns.ts'
 import type { Knex } from 'knex'
+import * as tables from '../tables/organizations.ts'
 
 const teams: Migration = {
   id: '0002-organizations-teams',
@@ -124,6 +125,7 @@ const security: Migration = {
 
 export const organizationsMigrations: PartMigrations = {
   part: 'organizations',
+  tables,
   needs: ['identity'],
   migrations: [teams, security],
 }

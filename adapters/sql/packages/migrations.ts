@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/packages.ts'
 
 const drivers: Migration = {
   id: '0021-packages-drivers',
@@ -20,6 +21,7 @@ const drivers: Migration = {
 
 export const packagesMigrations: PartMigrations = {
   part: 'packages',
+  tables,
   needs: ['identity'],
   migrations: [drivers],
 }

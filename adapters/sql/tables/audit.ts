@@ -30,3 +30,9 @@ export const auditHeads = table('audit_heads', {
   baseHash: nullable(fixedBytes(32)),
   baseSeal: nullable(fixedBytes(32)),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    audit: typeof import('./audit.ts')
+  }
+}

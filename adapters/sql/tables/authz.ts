@@ -33,3 +33,9 @@ export const objectGrants = table('object_grants', {
   orgId: id<OrgId>(),
   createdAt: instant(),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    authz: typeof import('./authz.ts')
+  }
+}

@@ -3,9 +3,11 @@
 import type { Knex as Builder } from 'knex'
 import type { Family, NamedFamilies } from '../kit/columns.ts'
 import type { Slot } from '../kit/statement.ts'
-import type { tablesByPart } from './all-tables.ts'
 
-type Parts = typeof tablesByPart
+/** The tables by part: each file of tables adds its own here, so that a parameter beside one of its columns is checked. */
+export interface DeclaredTables {}
+
+type Parts = DeclaredTables
 type Pairs = { [P in keyof Parts]: { [T in keyof Parts[P]]: NamedFamilies<Parts[P][T]> }[keyof Parts[P]] }[keyof Parts]
 type Families = { [Pair in Pairs as Pair[0]]: Pair[1] }
 

@@ -27,3 +27,9 @@ export const busUsers = table('bus_users', {
   expiresAt: instant(),
   revokedAt: nullable(instant()),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    bus: typeof import('./bus.ts')
+  }
+}

@@ -42,3 +42,9 @@ export const clientOrgAccounts = table('client_org_accounts', {
   clusterId: id<ClientClusterId>(),
   userId: id<UserId>(),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    clientOrgs: typeof import('./client-orgs.ts')
+  }
+}

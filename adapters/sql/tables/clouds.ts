@@ -15,3 +15,9 @@ export const cloudCredentials = table('cloud_credentials', {
   updatedAt: instant(),
   version: withDefault(long()),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    clouds: typeof import('./clouds.ts')
+  }
+}

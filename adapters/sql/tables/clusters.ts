@@ -47,3 +47,9 @@ export const clusters = table('clusters', {
   managedClusterName: withDefault(text(63)),
   clusterSetName: withDefault(text(63)),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    clusters: typeof import('./clusters.ts')
+  }
+}

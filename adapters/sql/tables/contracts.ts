@@ -145,3 +145,9 @@ export const contractTerms = table('contract_terms', {
   recordedBy: text(254),
   supersededAt: nullable(instant()),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    contracts: typeof import('./contracts.ts')
+  }
+}

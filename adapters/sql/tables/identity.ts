@@ -179,3 +179,9 @@ export const emailSearchTerms = table('email_search_terms', {
   place: int(),
   term: text(254),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    identity: typeof import('./identity.ts')
+  }
+}

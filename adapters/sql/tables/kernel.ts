@@ -67,3 +67,9 @@ export const branding = table('branding', {
   showAppTag: flag(),
   appName: text(64),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    kernel: typeof import('./kernel.ts')
+  }
+}

@@ -11,3 +11,9 @@ export const mailOutbox = table('mail_outbox', {
   createdAt: instant(),
   lastError: withDefault(text(64)),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    mail: typeof import('./mail.ts')
+  }
+}

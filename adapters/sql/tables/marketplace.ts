@@ -176,3 +176,9 @@ export const meteringHours = table('metering_hours', {
   added: withDefault(long()),
   isMailed: withDefault(flag()),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    marketplace: typeof import('./marketplace.ts')
+  }
+}

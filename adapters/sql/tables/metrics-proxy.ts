@@ -18,3 +18,9 @@ export const metricsRegistrations = table('metrics_registrations', {
   updatedAt: instant(),
   version: withDefault(long()),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    metricsProxy: typeof import('./metrics-proxy.ts')
+  }
+}

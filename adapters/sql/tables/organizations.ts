@@ -72,3 +72,9 @@ export const robotAccounts = table('robot_accounts', {
   description: withDefault(text(255)),
   version: withDefault(long()),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    organizations: typeof import('./organizations.ts')
+  }
+}

@@ -27,3 +27,9 @@ export const chartRepositories = table('chart_repositories', {
   updatedAt: instant(),
   version: withDefault(long()),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    packages: typeof import('./packages.ts')
+  }
+}

@@ -73,3 +73,9 @@ export const taskOutbox = table('task_outbox', {
   holder: text(64),
   heldUntil: instant(),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    tasks: typeof import('./tasks.ts')
+  }
+}

@@ -245,3 +245,9 @@ export const usageFinalMonths = table('usage_final_months', {
   revision: int(),
   generatedAt: instant(),
 })
+
+declare module './bound-columns.ts' {
+  interface DeclaredTables {
+    usage: typeof import('./usage.ts')
+  }
+}

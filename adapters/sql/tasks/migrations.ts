@@ -2,6 +2,7 @@ import type { Migration, PartMigrations } from '../kit/migration.ts'
 import type { Dialect } from '../kit/schema-columns.ts'
 import { asciiText, createTable, fixedBytes, instant, longBytes, rowId } from '../kit/schema-columns.ts'
 import type { Knex } from 'knex'
+import * as tables from '../tables/tasks.ts'
 
 const tasks = (knex: Knex, dialect: Dialect): Promise<void> =>
   createTable(knex, dialect, 'tasks', (table) => {
@@ -96,6 +97,7 @@ const responseIds: Migration = {
 
 export const tasksMigrations: PartMigrations = {
   part: 'tasks',
+  tables,
   needs: ['identity'],
   migrations: [taskTables, responseIds],
 }

@@ -1,5 +1,6 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
 import { asciiText, createTable, fixedBytes, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+import * as tables from '../tables/usage.ts'
 
 /**
  * Instants of usage are whole seconds since the epoch, since sums are computed from them in SQL. Only `received_at` is
@@ -309,6 +310,7 @@ const finalMonths: Migration = {
 
 export const usageMigrations: PartMigrations = {
   part: 'usage',
+  tables,
   needs: [],
   migrations: [events, clusters, months, terms, intake, refused, finalMonths],
 }

@@ -165,7 +165,7 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: FrameSettings): Findin
  */
 export const checkDatabase = async (
   settings: FrameSettings,
-  parts: MigratedParts & { readonly parts: readonly Pick<AnyPart, 'sealedColumns'>[] },
+  parts: MigratedParts & { readonly parts: readonly Pick<AnyPart, 'migrations' | 'sealedColumns'>[] },
 ): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
   const url = settings.databaseUrl.reveal()
@@ -300,7 +300,7 @@ const wrongKeys = async (database: SqlDatabase, path: string): Promise<readonly 
 const usedKeys = async (
   database: SqlDatabase,
   path: string,
-  parts: readonly Pick<AnyPart, 'sealedColumns'>[],
+  parts: readonly Pick<AnyPart, 'migrations' | 'sealedColumns'>[],
 ): Promise<readonly Finding[]> => {
   const content = readableContent(path)
   if (content === undefined || content === 'unreadable') return []

@@ -1,12 +1,15 @@
 import { keyIdAtStart, startOfSealedBy } from '../../../adapters/security/keyring.ts'
 import type { SealedValues } from '../../../adapters/sql/kernel/sealed-values.ts'
-import type { SealedColumn } from '../../../adapters/sql/tables/all-tables.ts'
-import { sealedColumns } from '../../../adapters/sql/tables/all-tables.ts'
+import { kernelMigrations } from '../../../adapters/sql/kernel/migrations.ts'
+import type { SealedColumn } from '../../../adapters/sql/kit/declared-tables.ts'
+import { sealedColumnsIn, tablesOf } from '../../../adapters/sql/kit/declared-tables.ts'
 import type { AnyPart } from '../../part.ts'
 
-/** Returns the sealed columns of all tables of this repository, and those that parts of a deployer declare. */
-export const sealedColumnsOf = (parts: readonly Pick<AnyPart, 'sealedColumns'>[]): readonly SealedColumn[] => [
-  ...sealedColumns(),
+/** Returns the sealed columns of the tables of the frame and of parts. */
+export const sealedColumnsOf = (
+  parts: readonly Pick<AnyPart, 'migrations' | 'sealedColumns'>[],
+): readonly SealedColumn[] => [
+  ...sealedColumnsIn(tablesOf([kernelMigrations, ...parts.flatMap(({ migrations }) => migrations ?? [])])),
   ...parts.flatMap((part) => part.sealedColumns ?? []),
 ]
 

@@ -1,6 +1,6 @@
 import { startOfSealedBy } from '../../../adapters/security/keyring.ts'
 import type { RowKey, SealedStart, SealedValues } from '../../../adapters/sql/kernel/sealed-values.ts'
-import type { SealedColumn } from '../../../adapters/sql/tables/all-tables.ts'
+import type { SealedColumn } from '../../../adapters/sql/kit/declared-tables.ts'
 import type { SecretBox } from '../../../core/kernel/secret.ts'
 import { shownColumn } from './key-use.ts'
 

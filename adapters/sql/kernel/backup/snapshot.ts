@@ -1,9 +1,7 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { openSqliteDatabase } from '../../engine/sqlite-database.ts'
 import { openSqliteConnection } from '../../engine/sqlite-connection.ts'
-import { columnsOf, tableName } from '../../kit/columns.ts'
 import type { SchemaSession, SqlDatabase } from '../../kit/statement.ts'
-import { allTables } from '../../tables/all-tables.ts'
 
 /** What a column holds. `any` is a column of another part's table with a type of its own, such as a fraction. */
 type ColumnKind = 'integer' | 'text' | 'bytes' | 'any'
@@ -138,16 +136,6 @@ export type Dialect = SqlDatabase['dialect']
 export const quoted = (dialect: Dialect, name: string): string =>
   dialect === 'mysql' ? `\`${name.replaceAll('`', '``')}\`` : `"${name.replaceAll('"', '""')}"`
 
-/**
- * Returns the columns of the tables of our own parts by their declarations: the same names and kinds in every engine.
- */
-const declaredKinds: ReadonlyMap<string, ReadonlyMap<string, ColumnKind>> = new Map(
-  allTables.map((table) => [
-    tableName(table),
-    new Map(Object.values(columnsOf(table)).map(({ name, family }) => [name, family])),
-  ]),
-)
-
 /** Returns the names of the tables of a database, in order. */
 export const tableNames = async (session: SchemaSession, dialect: Dialect): Promise<readonly string[]> => {
   const rows =
@@ -191,12 +179,12 @@ const readColumns = async (
           [table],
         )
       : await session.execute('select name, type from pragma_table_xinfo(?) where hidden = 0', [table])
-  const declared = declaredKinds.get(table)
   return rows
-    .map(({ name, type }) => ({ name: String(name), kind: declared?.get(String(name)) ?? kindOf(String(type)) }))
+    .map(({ name, type }) => ({ name: String(name), kind: kindOf(String(type)) }))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
+/** Returns the kind of a column by its type in either engine. */
 const kindOf = (type: string): ColumnKind => {
   if (/int|bool/i.test(type)) return 'integer'
   if (/char|text|clob|json|enum/i.test(type)) return 'text'
