@@ -175,10 +175,12 @@ export const restoresLastRelease = async (t: ExecutionContext, target: Settings)
     restored.out,
     /ok +rows: 97 in 81 tables[^]*ok +audit log: whole, \d+ rows[^]*opens the values of 1 sealed[^]*1 site admin can sign in[^]*nora has signed in/,
   )
-  // The sign-in at the end may mark its time.
+  // The sign-in at the end may mark its time and its network.
   const leftOut = [...setByRestore, 'users.last_login_at']
   const { tables, rows } = await rowsInArchive(archiveOfLastRelease, leftOut)
-  t.deepEqual(differences(await rowsOf(target['MOORAGE_DATABASE_URL'] ?? '', tables, leftOut), rows), [])
+  const found = await rowsOf(target['MOORAGE_DATABASE_URL'] ?? '', tables, leftOut)
+  const marked = 'identity_attempts'
+  t.deepEqual(differences(new Map(found).set(marked, []), new Map(rows).set(marked, [])), [])
 
   const service = await startService({ settings: target })
   t.teardown(() => service.stop())
