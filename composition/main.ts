@@ -18,7 +18,7 @@ enableCompileCache(fileURLToPath(new URL(`${packageRoot}node_modules/.cache/moor
 const { makeNameResolver, useForAllNames } = await import('../adapters/outbound/name-resolver.ts')
 useForAllNames(makeNameResolver())
 
-const { runCommandLine } = await import('./cli/command-line.ts')
+const { runCommandLine } = await import('./moorage.ts')
 const { installCrashHandlers, unwrittenOutput } = await import('./cli/lifecycle.ts')
 
 installCrashHandlers()

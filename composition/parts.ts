@@ -21,7 +21,7 @@ interface ListedPart {
  * server needs none; so the commands of a part, which `--help` shows, are named here. MOORAGE_PLUGINS adds the parts of
  * a deployer.
  */
-export const parts = [
+const parts = [
   { load: () => import('./parts/platform.ts') },
   { load: () => import('./parts/mail/part.ts') },
   { load: () => import('./parts/identity/part.ts'), commands: adminCommands },
@@ -49,6 +49,9 @@ export const parts = [
 ] as const satisfies readonly ListedPart[]
 
 export type OwnPart = Awaited<ReturnType<(typeof parts)[number]['load']>>['part']
+
+/** The commands of the parts of this repository. */
+export const partCommands: readonly Describe[] = parts.flatMap((part) => ('commands' in part ? [part.commands] : []))
 
 /** Loads the parts of this repository, in the order of the list. */
 export const loadParts = async (): Promise<readonly AnyPart[]> =>

@@ -2,8 +2,8 @@ import { Command, CommanderError } from 'commander'
 import type { Describe, RunCommand } from './describe.ts'
 import { commandNames } from './describe.ts'
 import { frameCommands } from './commands.ts'
-import { parts } from '../parts.ts'
 import type { CommandContext, ExitCode, PartContext } from './command-context.ts'
+import type { FrameContext } from './frame-context.ts'
 import { StartRefused } from '../boot.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
@@ -11,7 +11,7 @@ import { releaseVersion } from '../../core/platform/version.ts'
  * Runs `moorage ...` and returns its exit code: 0 done, 1 failed, 2 wrong usage. The modules of a command are loaded
  * when it runs, so that `--help` does not load the service.
  */
-export const runCommandLine = async (words: readonly string[], context: CommandContext): Promise<ExitCode> => {
+export const runCommands = async (words: readonly string[], context: FrameContext): Promise<ExitCode> => {
   let exitCode: ExitCode = 0
   const run: RunCommand = async (work) => {
     exitCode = await work()
@@ -29,16 +29,15 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
 }
 
 /** The modules that read settings and open the store are loaded by the commands that use them. */
-const partContext = (context: CommandContext): PartContext => ({
+const partContext = (context: FrameContext): FrameContext & PartContext => ({
   ...context,
   settings: async (options) => (await (await import('./config.ts')).configOf(context, options)).settings,
   onStore: async (options, work) => (await import('./on-store.ts')).onStore(context, options, work),
 })
 
-const own: readonly Describe[] = parts.flatMap((part) => ('commands' in part ? [part.commands] : []))
-
 /** Returns the commands of parts. Those of a deployer are looked for only when no other command is meant. */
-const partCommands = async (words: readonly string[], context: CommandContext): Promise<readonly Describe[]> => {
+const partCommands = async (words: readonly string[], context: FrameContext): Promise<readonly Describe[]> => {
+  const own = context.ownParts.commands
   const [first = '--help'] = words
   const isKnown = commandNames([...frameCommands, ...own]).includes(first)
   const { MOORAGE_PLUGINS: plugins = '', MOORAGE_CONFIG: file = '' } = context.environment

@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path'
 import { DatabaseInUse, openCompaction } from '../../adapters/sql/engine/sqlite-compaction.ts'
 import { disksOf } from '../../adapters/system/files.ts'
 import { StartRefused } from '../boot.ts'
-import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import type { CommonOptions, ExitCode } from './command-context.ts'
+import type { FrameContext } from './frame-context.ts'
 import { printJson } from './command-context.ts'
 import { configOf } from './config.ts'
 
@@ -12,7 +13,7 @@ export interface CompactOptions extends CommonOptions {
 }
 
 /** Returns unused space of the SQLite file to the file system. The service must be stopped. */
-export const compactDatabase = async (context: CommandContext, options: CompactOptions): Promise<ExitCode> => {
+export const compactDatabase = async (context: FrameContext, options: CompactOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const path = fileOf(settings.databaseUrl.reveal())
   const { free = Number.POSITIVE_INFINITY } = (await disksOf({ file: dirname(path) }))['file'] ?? {}

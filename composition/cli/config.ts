@@ -1,14 +1,17 @@
-import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import type { CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
-import { loadParts } from '../parts.ts'
+import type { FrameContext } from './frame-context.ts'
 import { fileKey } from '../config/setting.ts'
 import { configSchema, settingsOf } from '../config/settings.ts'
 import type { LoadedConfig } from '../config/config.ts'
 import { loadConfig } from '../config/config.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 
-export const configOf = (context: Pick<CommandContext, 'environment'>, options: CommonOptions): Promise<LoadedConfig> =>
-  loadConfig({ environment: context.environment, file: options.config })
+export const configOf = (
+  context: Pick<FrameContext, 'environment' | 'ownParts'>,
+  options: CommonOptions,
+): Promise<LoadedConfig> =>
+  loadConfig({ environment: context.environment, file: options.config, ownParts: context.ownParts.load })
 
 interface ShownSetting {
   readonly key: string
@@ -29,7 +32,7 @@ export const shownSettings = ({ settings, sources, rows }: LoadedConfig): readon
     }
   })
 
-export const printConfig = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+export const printConfig = async (context: FrameContext, options: CommonOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
   const shown = shownSettings(config)
   if (options.json === true) {
@@ -46,7 +49,7 @@ export const printConfig = async (context: CommandContext, options: CommonOption
   return 0
 }
 
-export const printConfigSchema = async (context: CommandContext): Promise<ExitCode> => {
-  printJson(context, configSchema(settingsOf(await loadParts())))
+export const printConfigSchema = async (context: FrameContext): Promise<ExitCode> => {
+  printJson(context, configSchema(settingsOf(await context.ownParts.load())))
   return 0
 }

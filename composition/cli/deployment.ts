@@ -9,7 +9,8 @@ import { documentOfTag } from '../http/openapi/tagged.ts'
 import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
 import { passingFoundation } from '../service/foundation.ts'
-import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import type { CommonOptions, ExitCode } from './command-context.ts'
+import type { FrameContext } from './frame-context.ts'
 import { printJson } from './command-context.ts'
 import { configOf } from './config.ts'
 
@@ -29,7 +30,7 @@ export const describeDeployment = async (config: LoadedConfig): Promise<Composit
 }
 
 /** Composes the deployment without its data. It fails where `serve` would refuse to start. */
-export const checkConfig = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+export const checkConfig = async (context: FrameContext, options: CommonOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
   const { settings, file } = config
   const { assembly } = await describeDeployment(config)
@@ -61,7 +62,7 @@ const routesOf = (assembly: Assembly, pluginId: string): readonly string[] =>
     .map(({ methods, fullPath }) => `${methods.join(',')} ${fullPath}`)
 
 const printResult = (
-  context: CommandContext,
+  context: FrameContext,
   settings: FrameSettings,
   assembly: Assembly,
   file: string | undefined,
@@ -83,7 +84,7 @@ export interface OpenApiOptions extends CommonOptions {
   readonly tag?: string
 }
 
-export const printOpenApi = async (context: CommandContext, options: OpenApiOptions): Promise<ExitCode> => {
+export const printOpenApi = async (context: FrameContext, options: OpenApiOptions): Promise<ExitCode> => {
   const { assembly, boot, container, tags } = await describeDeployment(await configOf(context, options))
   const { sessionCookie } = container.resolve(IdentitySettingsToken)
   const facts = { baseUrl: boot.baseUrl(), sessionCookie, deployment: boot.deployment, tags }

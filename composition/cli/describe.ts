@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { ExitCode, PartContext } from './command-context.ts'
 
 /** Adds commands to the command line. The action of a command sets the exit code. */
-export type Describe = (program: Command, run: RunCommand, context: PartContext) => void
+export type Describe<Context = PartContext> = (program: Command, run: RunCommand, context: Context) => void
 /** Wraps the work of a command as a commander action. */
 export type RunCommand = (work: () => Promise<ExitCode>) => Promise<void>
 
@@ -26,11 +26,11 @@ export const withServerAndJson = (command: Command): Command =>
   withServer(command).option('--json', 'print what the server says as JSON')
 
 /** Returns the names of the commands that are added. */
-export const commandNames = (describes: readonly Describe[]): readonly string[] => {
+export const commandNames = (describes: readonly Describe<never>[]): readonly string[] => {
   const program = new Command()
   for (const describe of describes) describe(program, async () => undefined, contextless)
   return program.commands.map((command) => command.name())
 }
 
 /** Nothing is used of the context before a command runs. */
-const contextless = {} as PartContext
+const contextless = {} as never

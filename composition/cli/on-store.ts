@@ -1,7 +1,8 @@
 import { makeBatchedLines } from '../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { LoadedConfig } from '../config/config.ts'
-import type { CommandContext, CommonOptions } from './command-context.ts'
+import type { CommonOptions } from './command-context.ts'
+import type { FrameContext } from './frame-context.ts'
 import { configOf } from './config.ts'
 import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
@@ -16,7 +17,7 @@ export interface OpenDeployment extends Composition {
 
 /** Like `onStore`, but checks neither the schema nor the key ring. */
 export const onAnyStore = async <A>(
-  context: Pick<CommandContext, 'environment'>,
+  context: Pick<FrameContext, 'environment' | 'ownParts'>,
   options: CommonOptions,
   work: (deployment: OpenDeployment) => Promise<A>,
 ): Promise<A> => {
@@ -38,7 +39,7 @@ export const onAnyStore = async <A>(
  * Runs an operator's command on the ports of this deployment, without listeners. The service may run at the same time.
  */
 export const onStore = async <A>(
-  context: Pick<CommandContext, 'environment'>,
+  context: Pick<FrameContext, 'environment' | 'ownParts'>,
   options: CommonOptions,
   work: (composition: Composition) => Promise<A>,
 ): Promise<A> =>

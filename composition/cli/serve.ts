@@ -3,7 +3,8 @@ import { fstatSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
-import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import type { CommonOptions, ExitCode } from './command-context.ts'
+import type { FrameContext } from './frame-context.ts'
 import { loadFrameSettings } from '../config/config.ts'
 import { configOf } from './config.ts'
 import { beforeCrash, runUntilStopped } from './lifecycle.ts'
@@ -48,7 +49,7 @@ const openLog = ({ logFormat, logLevel }: Pick<FrameSettings, 'logFormat' | 'log
  * Runs the service. Results (the listening address, the first password) go to stdout, the log to stderr. Returns after
  * a stop was requested.
  */
-export const serve = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
+export const serve = async (context: FrameContext, options: ServeOptions): Promise<ExitCode> => {
   if (cluster.isWorker) return serveAsWorker(context, options)
   const fewFiles = tooFewFiles()
   if (fewFiles !== undefined) throw new StartRefused([fewFiles])
@@ -73,7 +74,7 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
 }
 
 /** Runs an instance of several processes. This one loads no part of the service. */
-const serveByWorkers = (context: CommandContext, settings: FrameSettings): Promise<ExitCode> => {
+const serveByWorkers = (context: FrameContext, settings: FrameSettings): Promise<ExitCode> => {
   const ownLog = openLog(settings, true)
   const exitNow = (code: ExitCode): never => {
     watch.kill()
@@ -94,7 +95,7 @@ const serveByWorkers = (context: CommandContext, settings: FrameSettings): Promi
 }
 
 interface UntilStoppedInput {
-  readonly context: CommandContext
+  readonly context: FrameContext
   readonly ownLog: ReturnType<typeof openLog>
   readonly start: (stopping: AbortSignal) => Promise<Served>
   readonly exitNow: (code: ExitCode) => void
@@ -141,7 +142,7 @@ const untilTold = async (isTold: Promise<void> | undefined): Promise<void> => {
 }
 
 /** Runs a worker of an instance. The process that started it sends it its place, and asks it to stop. */
-const serveAsWorker = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
+const serveAsWorker = async (context: FrameContext, options: ServeOptions): Promise<ExitCode> => {
   leaveSignalsToFirst()
   const link = await openWorkerLink(process)
   const refuse = async (error: unknown): Promise<ExitCode> => {

@@ -7,10 +7,8 @@ import type { Environment } from './setting.ts'
 import type { FrameSettings } from './frame-settings.ts'
 import { frameSettings } from './frame-settings.ts'
 import type { AnyPart } from '../part.ts'
-import { loadParts } from '../parts.ts'
 import type { SettingRow, SettingRows } from './setting.ts'
 import { fileKey } from './setting.ts'
-import type { Settings } from './settings.ts'
 import { settingsOf } from './settings.ts'
 
 /** Returns the known word that a misspelt one most likely means, or undefined when no word is close. */
@@ -40,7 +38,7 @@ const editDistance = (from: string, to: string): number => {
 /** The source of a setting's value. */
 type SettingSource = 'default' | 'file' | 'environment'
 
-export interface LoadedConfig {
+export interface LoadedConfig<Settings extends FrameSettings = FrameSettings> {
   readonly settings: Settings
   /** The settings that the deployment knows: those of the frame and of its parts. */
   readonly rows: SettingRows
@@ -54,6 +52,8 @@ export interface LoadedConfig {
 }
 
 export interface ConfigInput {
+  /** Loads the parts of this repository. */
+  readonly ownParts: () => Promise<readonly AnyPart[]>
   readonly environment: Environment
   /** Takes precedence over MOORAGE_CONFIG. */
   readonly file?: string | undefined
@@ -65,14 +65,14 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
   const file = input.file ?? emptyAsAbsent(input.environment['MOORAGE_CONFIG'])
   const fromFile = file === undefined ? {} : await readConfigFile(file, problems)
   const given = (row: SettingRow<unknown>) => givenValue(row, input.environment, fromFile, file)
-  const own = await loadParts()
+  const own = await input.ownParts()
   const parts = [...own, ...(await outsideParts(given(frameSettings.plugins)?.raw, own, problems))]
   const rows = settingsOf(parts)
   problems.push(...unknownKeys(Object.keys(fromFile), Object.values(rows).map(fileKey), `the key`, ` in ${file ?? ''}`))
   problems.push(...unknownVariables(input.environment, rows))
 
   const { values, sources } = readValues(rows, given, problems)
-  const settings = values as Settings
+  const settings = values as FrameSettings
   if (parts.length > own.length) problems.push(...(await tableFaults(parts, own.length, settings.databaseUrl)))
   if (problems.length === 0) problems.push(...contradictions(settings))
   if (problems.length > 0) throw new StartRefused(problems)
@@ -83,7 +83,7 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
  * Returns the settings of the frame without loading a part, or undefined if there is a problem with one of them, of
  * which `loadConfig` tells. Settings of parts, and unknown ones, are not checked.
  */
-export const loadFrameSettings = async (input: ConfigInput): Promise<FrameSettings | undefined> => {
+export const loadFrameSettings = async (input: Omit<ConfigInput, 'ownParts'>): Promise<FrameSettings | undefined> => {
   const problems: string[] = []
   const file = input.file ?? emptyAsAbsent(input.environment['MOORAGE_CONFIG'])
   const fromFile = file === undefined ? {} : await readConfigFile(file, problems)
@@ -131,7 +131,7 @@ const outsideParts = async (
 const tableFaults = async (
   parts: readonly AnyPart[],
   ownParts: number,
-  databaseUrl: Settings['databaseUrl'] | undefined,
+  databaseUrl: FrameSettings['databaseUrl'] | undefined,
 ): Promise<readonly string[]> => {
   const { outsideMigrationFaults } = await import('../migrations.ts')
   const isMysql = databaseUrl?.reveal().startsWith('mysql') === true

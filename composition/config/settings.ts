@@ -1,16 +1,8 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { FrameSettings } from './frame-settings.ts'
 import { frameSettings } from './frame-settings.ts'
 import { inPlace } from './in-place.ts'
-import type { SettingRow, SettingRows, ValuesOf } from './setting.ts'
+import type { SettingRow, SettingRows } from './setting.ts'
 import { fileKey } from './setting.ts'
-import type { OwnPart } from '../parts.ts'
-
-type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of: infer I) => void ? I : never
-type RowsOf<P> = P extends { readonly settings?: infer Rows } ? NonNullable<Rows> : never
-
-/** Every setting of the frame and of the parts of this repository. */
-export type Settings = FrameSettings & ValuesOf<Intersection<RowsOf<OwnPart>>>
 
 /**
  * Returns the settings of the frame and of parts, in the order in which they are listed. `config print`, `config

@@ -2,7 +2,7 @@ import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/trans
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { runCommandLine } from '../../composition/moorage.ts'
 import { reservedPort } from '../support/components/reserved-port.ts'
 import { startNats, type NatsServer } from '../support/components/nats-server.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'

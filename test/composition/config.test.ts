@@ -9,7 +9,7 @@ import { shownSettings } from '../../composition/cli/config.ts'
 import { fileKey } from '../../composition/config/setting.ts'
 import { configSchema, settingsOf } from '../../composition/config/settings.ts'
 import { loadParts } from '../../composition/parts.ts'
-import { loadConfig } from '../../composition/config/config.ts'
+import { loadConfig } from '../../composition/moorage.ts'
 import { StartRefused } from '../../composition/boot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-config-'))

@@ -24,8 +24,8 @@ import { checkBus } from '../../composition/parts/bus/doctor.ts'
 import { checkPasswordList } from '../../composition/parts/identity/doctor.ts'
 import { checkMail } from '../../composition/parts/mail/doctor.ts'
 import { loadParts } from '../../composition/parts.ts'
-import { loadConfig } from '../../composition/config/config.ts'
-import type { Settings } from '../../composition/config/settings.ts'
+import { loadConfig, ownParts } from '../../composition/moorage.ts'
+import type { Settings } from '../../composition/moorage.ts'
 import { StartRefused } from '../../composition/boot.ts'
 import { datedCertificate } from '../support/dated-certificate.ts'
 import { startMailServer } from '../mail/mail-server.ts'
@@ -149,7 +149,7 @@ test('what a start would refuse is a problem: plugins, addresses, and folders th
   const messages = async (more: Readonly<Record<string, string>>): Promise<readonly string[]> => {
     const printed: string[] = []
     const environment = { MOORAGE_HELM: 'off', MOORAGE_DATA_DIR: (await settingsWith()).dataDir, ...more }
-    const code = await doctor({ environment, print: (text) => printed.push(text), say: () => undefined }, {})
+    const code = await doctor({ environment, ownParts, print: (text) => printed.push(text), say: () => undefined }, {})
     t.is(code, printed.some((line) => line.startsWith('problem')) ? 1 : 0)
     return printed.filter((line) => line.startsWith('problem'))
   }

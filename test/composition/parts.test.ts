@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { LoadedConfig } from '../../composition/config/config.ts'
-import { loadConfig } from '../../composition/config/config.ts'
+import { loadConfig } from '../../composition/moorage.ts'
 import { settingsOf } from '../../composition/config/settings.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import type { AnyPart } from '../../composition/part.ts'

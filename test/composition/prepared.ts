@@ -3,7 +3,7 @@ import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import type { Columns } from '../../adapters/sql/kit/columns.ts'
 import type { Prepare, StatementText } from '../../adapters/sql/kit/statement.ts'
-import { loadConfig } from '../../composition/config/config.ts'
+import { loadConfig } from '../../composition/moorage.ts'
 import { compose, makeStopSequence } from '../../composition/service/compose.ts'
 import { passingFoundation } from '../../composition/service/foundation.ts'
 

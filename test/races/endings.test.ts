@@ -1,7 +1,7 @@
 // process: waiting - uses components
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
-import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { runCommandLine } from '../../composition/moorage.ts'
 import { needing } from '../support/components/needing.ts'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
 import { brokenInvariants } from './invariants.ts'

@@ -26,7 +26,8 @@ import { columnsOf, tableName } from '../../adapters/sql/kit/columns.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { SealedColumn } from '../../adapters/sql/kit/declared-tables.ts'
 import { allTables, sealedColumns } from '../support/all-tables.ts'
-import type { CommandContext } from '../../composition/cli/command-context.ts'
+import type { FrameContext } from '../../composition/cli/frame-context.ts'
+import { ownParts } from '../../composition/moorage.ts'
 import type { KeyRingStore } from '../../composition/cli/keys/keys.ts'
 import { sealAgain } from '../../composition/cli/keys/seal-again.ts'
 import { rotateOn } from '../../composition/cli/keys/rotate.ts'
@@ -244,8 +245,9 @@ for (const dialect of dialects) {
       patienceMs: 0,
       content: () => readKeyringContent(path)!,
     }
-    const context: CommandContext = {
+    const context: FrameContext = {
       environment: {},
+      ownParts,
       print: (line) => void lines.push(line),
       say: (line) => void lines.push(line),
     }
@@ -390,7 +392,7 @@ test('a progress line is written at a terminal and removed at the end', async (t
     content: () => readKeyringContent(world.path)!,
   }
   const terminal = { write: (text: string) => void written.push(text), columns: () => 40, rows: () => 20 }
-  const context: CommandContext = { environment: {}, print: () => undefined, say: () => undefined, terminal }
+  const context: FrameContext = { environment: {}, ownParts, print: () => undefined, say: () => undefined, terminal }
   t.is(await rotateOn(context, {}, store), 0)
   t.deepEqual(
     written.slice(0, 3).map((text) => text.trim()),

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { runCommandLine } from '../../composition/moorage.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { migratedSqlitePath, openPatiently } from '../support/databases.ts'

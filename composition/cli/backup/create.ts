@@ -22,7 +22,8 @@ import { migrationsFor } from '../../migrations.ts'
 import type { StoredFiles } from '../../part.ts'
 import type { Composition } from '../../service/compose.ts'
 import { isInUse, isKeyringOf, keyringOfAnother, refuseOtherKeyring } from '../../service/foundation.ts'
-import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
+import type { CommonOptions, ExitCode } from '../command-context.ts'
+import type { FrameContext } from '../frame-context.ts'
 import { makeProgress, printJson } from '../command-context.ts'
 import { sealedColumnsOf } from '../keys/key-use.ts'
 import type { OpenDeployment } from '../on-store.ts'
@@ -37,11 +38,7 @@ export interface CreateOptions extends CommonOptions {
 }
 
 /** Writes a backup of the running deployment to a file that does not exist. It is whole, or there is none. */
-export const createBackup = async (
-  context: CommandContext,
-  path: string,
-  options: CreateOptions,
-): Promise<ExitCode> => {
+export const createBackup = async (context: FrameContext, path: string, options: CreateOptions): Promise<ExitCode> => {
   const target = resolve(path)
   if (options.keyRing === (options.passphraseFile === undefined)) {
     context.say(
@@ -136,7 +133,7 @@ const draftsOf = async (target: string): Promise<Drafts> => {
   }
 }
 
-const writeArchive = async (context: CommandContext, deployment: OpenDeployment, drafts: Drafts): Promise<Manifest> => {
+const writeArchive = async (context: FrameContext, deployment: OpenDeployment, drafts: Drafts): Promise<Manifest> => {
   const { boot } = deployment
   const migrations = await finishedMigrations(deployment)
   const progress = makeProgress(context)
@@ -328,7 +325,7 @@ export const described = ({ tables, files }: Pick<Manifest, 'tables' | 'files'>)
 }
 
 const report = (
-  context: CommandContext,
+  context: FrameContext,
   options: CommonOptions,
   { path, manifest, keyRing }: { readonly path: string; readonly manifest: Manifest; readonly keyRing: boolean },
 ): void => {

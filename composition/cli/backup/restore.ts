@@ -20,7 +20,8 @@ import type { LoadedConfig } from '../../config/config.ts'
 import { besideOthers, migrationsFor } from '../../migrations.ts'
 import { isOpenPart } from '../../service/compose.ts'
 import { openStore } from '../../service/foundation.ts'
-import type { CommandContext, ExitCode } from '../command-context.ts'
+import type { ExitCode } from '../command-context.ts'
+import type { FrameContext } from '../frame-context.ts'
 import { printJson } from '../command-context.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { ok, problem } from '../doctor/finding.ts'
@@ -45,7 +46,7 @@ export interface RestoreOptions extends ReadOptions {
  * another restore takes as the leave to empty it.
  */
 export const restoreBackup = async (
-  context: CommandContext,
+  context: FrameContext,
   path: string,
   options: RestoreOptions,
 ): Promise<ExitCode> => {
@@ -151,7 +152,7 @@ interface Restoring {
 
 /** Makes the schema of the archive, fills its tables, then brings the schema up to this version. */
 const loadRows = async (
-  context: CommandContext,
+  context: FrameContext,
   { archive, manifest, config, loading, database }: Restoring,
 ): Promise<void> => {
   const migrations = await migrationsFor(config, database)
@@ -210,7 +211,7 @@ const fileFaults = ({ files }: Manifest, { parts, settings }: LoadedConfig): rea
 }
 
 const writeFiles = async (
-  context: CommandContext,
+  context: FrameContext,
   archive: string,
   { files }: Manifest,
   deployment: OpenDeployment,
@@ -293,7 +294,7 @@ const sealedFinding = async ({ boot, foundation, config }: OpenDeployment): Prom
 }
 
 const report = (
-  context: CommandContext,
+  context: FrameContext,
   options: RestoreOptions,
   manifest: Manifest,
   findings: readonly Finding[],

@@ -9,7 +9,8 @@ import type { OrderedMigration } from '../../../adapters/sql/kit/migration.ts'
 import { ofNewerVersion, outsidePartOf } from '../../../adapters/sql/engine/migration-ledger.ts'
 import { StartRefused } from '../../boot.ts'
 import { migrationsFor } from '../../migrations.ts'
-import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
+import type { CommonOptions, ExitCode } from '../command-context.ts'
+import type { FrameContext } from '../frame-context.ts'
 import { makeProgress, printJson } from '../command-context.ts'
 import { configOf } from '../config.ts'
 import type { Manifest, ReadArchive, ReadingOptions } from './archive.ts'
@@ -29,7 +30,7 @@ interface FoundKeyRing {
 }
 
 /** Checks every byte of an archive. Needs no service and no database. */
-export const verifyBackup = async (context: CommandContext, path: string, options: ReadOptions): Promise<ExitCode> => {
+export const verifyBackup = async (context: FrameContext, path: string, options: ReadOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
   const { manifest, isMadeWith } = await readWhole(context, resolve(path))
   const faults = schemaFaults(manifest, await migrationsFor(config, { dialect: manifest.engine }))
@@ -42,7 +43,7 @@ export const verifyBackup = async (context: CommandContext, path: string, option
 }
 
 const report = (
-  context: CommandContext,
+  context: FrameContext,
   options: CommonOptions,
   {
     path,
@@ -61,7 +62,7 @@ const report = (
 
 /** Reads an archive to its end. Throws StartRefused that names it. */
 export const readWhole = async (
-  context: CommandContext,
+  context: FrameContext,
   path: string,
   { doing = 'reading the archive', ...options }: ReadingOptions & { readonly doing?: string } = {},
 ): Promise<ReadArchive> => {

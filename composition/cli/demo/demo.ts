@@ -10,6 +10,7 @@ import { IdentityStoresToken, IdentityUnitOfWorkToken, TokenDigestToken } from '
 import { makeCreateToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { fromWireJson, toWireJson } from '../../../core/kernel/json.ts'
+import type { Secret } from '../../../core/kernel/secret.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import { StartRefused } from '../../boot.ts'
@@ -22,10 +23,19 @@ import { operatorCall } from '../../service/operator.ts'
 import { isInUse, openStore } from '../../service/foundation.ts'
 import type { RunningService } from '../../service/running-service.ts'
 import { startRunning } from '../../service/running-service.ts'
-import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
+import type { CommonOptions, ExitCode } from '../command-context.ts'
+import type { FrameContext } from '../frame-context.ts'
 import { makeProgress, printJson } from '../command-context.ts'
 import { readNamed } from '../backup/create.ts'
 import { configOf } from '../config.ts'
+
+/** The first site admin by the settings: the demonstration is made in that name. */
+interface AdminSettings {
+  readonly adminUsername: string
+  readonly adminPassword?: Secret<string>
+}
+
+const adminOf = ({ settings }: LoadedConfig): AdminSettings => settings as typeof settings & AdminSettings
 
 const organization = (
   [name, fullName]: readonly [string, string],
@@ -113,7 +123,7 @@ export interface SeedOptions extends CommonOptions {
 }
 
 /** Fills an empty database with the demonstration, through the routes and ports of the parts. */
-export const seedDemo = async (context: CommandContext, options: SeedOptions): Promise<ExitCode> => {
+export const seedDemo = async (context: FrameContext, options: SeedOptions): Promise<ExitCode> => {
   const { hub, spoke } = options
   if ((hub === undefined) !== (spoke === undefined)) {
     context.say('Give both: --hub and --spoke.')
@@ -125,21 +135,21 @@ export const seedDemo = async (context: CommandContext, options: SeedOptions): P
   await refuseInUse(config)
   const passwords = new Map<string, string>()
   await onService(context, config, async (service, tell) => {
-    const { username = config.settings.adminUsername, generatedPassword } = service.firstAdmin ?? {}
-    const password = generatedPassword ?? config.settings.adminPassword?.reveal() ?? ''
+    const { username = adminOf(config).adminUsername, generatedPassword } = service.firstAdmin ?? {}
+    const password = generatedPassword ?? adminOf(config).adminPassword?.reveal() ?? ''
     passwords.set(username, generatedPassword ?? '(the one of MOORAGE_ADMIN_PASSWORD)')
     await seedParts(config, service, { username, password, passwords, hub: kubeconfigs, tell })
   }).catch((error: unknown) => {
     if (!(error instanceof StartRefused)) throw error
     throw new StartRefused([...error.problems, 'What was made is removed by: moorage demo reset'])
   })
-  report(context, options, config.settings.adminUsername, passwords)
+  report(context, options, adminOf(config).adminUsername, passwords)
   return 0
 }
 
 /** Runs `work` on a service of the settings, at ports of its own, without jobs. */
 const onService = async (
-  context: CommandContext,
+  context: FrameContext,
   config: LoadedConfig,
   work: (service: RunningService, tell: (text: string) => void) => Promise<void>,
 ): Promise<void> => {
@@ -245,7 +255,7 @@ const asAdmin = async (
 }
 
 const report = (
-  context: CommandContext,
+  context: FrameContext,
   options: CommonOptions,
   admin: string,
   passwords: ReadonlyMap<string, string>,
@@ -266,7 +276,7 @@ export interface ResetOptions extends CommonOptions {
 }
 
 /** Empties a database that `demo seed` has filled, with what was added to it in the accounts of the demonstration. */
-export const resetDemo = async (context: CommandContext, options: ResetOptions): Promise<ExitCode> => {
+export const resetDemo = async (context: FrameContext, options: ResetOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
   const hasHub = await onLoading(config, (loading, database) => hasObjectsOnHub(config, loading, database))
   if (hasHub && options.keepHub !== true) await removeFromHub(context, config)
@@ -305,16 +315,16 @@ const hasObjectsOnHub = async (config: LoadedConfig, loading: Loading, database:
     throw new StartRefused(['The database has no tables: there is no demonstration to remove.'])
   if (!isCurrent(status))
     throw new StartRefused(['The schema is not that of this version. See: moorage migrate status'])
-  await refuseOtherData(database, config.settings.adminUsername)
+  await refuseOtherData(database, adminOf(config).adminUsername)
   const connected = await database.query((k) => k('clusters').whereNotNull('sealed_credential').select('id').limit(1))
   return connected.length > 0
 }
 
-const removeFromHub = async (context: CommandContext, config: LoadedConfig): Promise<void> => {
+const removeFromHub = async (context: FrameContext, config: LoadedConfig): Promise<void> => {
   const { parts, settings } = config
   try {
     await onService(context, config, (service, tell) =>
-      asAdmin(service, settings.adminUsername, async (world) => {
+      asAdmin(service, adminOf(config).adminUsername, async (world) => {
         for (const part of parts.toReversed())
           if (part.demoRemoval !== undefined && isOpenPart(part, settings)) await part.demoRemoval({ ...world, tell })
       }),

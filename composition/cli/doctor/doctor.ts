@@ -1,4 +1,5 @@
-import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
+import type { CommonOptions, ExitCode } from '../command-context.ts'
+import type { FrameContext } from '../frame-context.ts'
 import { printJson } from '../command-context.ts'
 import { configOf } from '../config.ts'
 import type { LoadedConfig } from '../../config/config.ts'
@@ -20,7 +21,7 @@ import type { AnyPart } from '../../part.ts'
 import { StartRefused } from '../../boot.ts'
 
 /** Checks everything that the service depends on. Changes nothing. */
-export const doctor = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+export const doctor = async (context: FrameContext, options: CommonOptions): Promise<ExitCode> => {
   const findings = [checkNode(), ...(await findingsOf(context, options))]
   const isHealthy = findings.every(({ state }) => state !== 'problem')
   if (options.json === true) printJson(context, { isHealthy, findings })
@@ -34,7 +35,7 @@ export const doctor = async (context: CommandContext, options: CommonOptions): P
   return isHealthy ? 0 : 1
 }
 
-const findingsOf = async (context: CommandContext, options: CommonOptions): Promise<readonly Finding[]> => {
+const findingsOf = async (context: FrameContext, options: CommonOptions): Promise<readonly Finding[]> => {
   let config: LoadedConfig
   try {
     config = await configOf(context, options)

@@ -1,9 +1,10 @@
 import type { CommonOptions } from '../command-context.ts'
 import type { Describe } from '../describe.ts'
+import type { FrameContext } from '../frame-context.ts'
 import { examples, withJson } from '../describe.ts'
 import type { RetireOptions } from './rotate.ts'
 
-export const describeKeys: Describe = (program, run, context) => {
+export const describeKeys: Describe<FrameContext> = (program, run, context) => {
   const keys = program.command('keys').description('Keys of the key ring, which seal secrets in the database.')
 
   withJson(keys.command('init'))

@@ -13,7 +13,8 @@ import { releaseVersion } from '../../../core/platform/version.ts'
 import { StartRefused } from '../../boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 import { addressUrl } from '../../config/setting-type.ts'
-import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
+import type { CommonOptions, ExitCode } from '../command-context.ts'
+import type { FrameContext } from '../frame-context.ts'
 import { printJson } from '../command-context.ts'
 import { configOf, printConfig } from '../config.ts'
 import { checkConfig } from '../deployment.ts'
@@ -63,14 +64,11 @@ const versions = (): object => ({
 })
 
 /** Runs a command and returns what it prints. A failure is a text too: it is what the bundle is for. */
-const outputOf = async (
-  context: CommandContext,
-  run: (captured: CommandContext) => Promise<ExitCode>,
-): Promise<string> => {
+const outputOf = async (context: FrameContext, run: (captured: FrameContext) => Promise<ExitCode>): Promise<string> => {
   const lines: string[] = []
   const take = (text: string): void => void lines.push(text)
   try {
-    const code = await run({ environment: context.environment, print: take, say: take })
+    const code = await run({ environment: context.environment, ownParts: context.ownParts, print: take, say: take })
     return `${lines.join('\n')}\n${code === 0 ? '' : `exit code ${code}\n`}`
   } catch (error) {
     const problems = error instanceof StartRefused ? error.problems : [(error as Error).message]
@@ -146,7 +144,7 @@ const fileName = (now: Date): string =>
     .replaceAll(/[-:]/g, '')
     .replace(/\.\d+Z$/, 'Z')}.tar.gz`
 
-const orInvalid = async (context: CommandContext, options: CommonOptions): Promise<LoadedConfig | undefined> => {
+const orInvalid = async (context: FrameContext, options: CommonOptions): Promise<LoadedConfig | undefined> => {
   try {
     return await configOf(context, options)
   } catch (error) {
@@ -159,7 +157,7 @@ const orInvalid = async (context: CommandContext, options: CommonOptions): Promi
  * Writes facts about this installation to one file that can be sent to a stranger. It changes nothing and needs no
  * running service.
  */
-export const supportBundle = async (context: CommandContext, options: BundleOptions): Promise<ExitCode> => {
+export const supportBundle = async (context: FrameContext, options: BundleOptions): Promise<ExitCode> => {
   const most = Number(options.lines)
   if (!Number.isInteger(most) || most < 1 || most > mostLines) {
     context.say(`--lines must be a whole number from 1 to ${mostLines}.`)

@@ -5,10 +5,11 @@ import { pathToFileURL } from 'node:url'
 import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
 import { openSqliteDatabase } from '../../../adapters/sql/engine/sqlite-database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
-import type { CommandContext, ExitCode } from '../command-context.ts'
+import type { ExitCode } from '../command-context.ts'
+import type { FrameContext } from '../frame-context.ts'
 import { printJson } from '../command-context.ts'
 import { migrationsFor } from '../../migrations.ts'
-import { loadParts } from '../../parts.ts'
+import type { AnyPart } from '../../part.ts'
 import type { Bench, ContractSuite } from '../../port-tests/contract-suite.ts'
 import type { CaseResult, FoundSuite } from '../../port-tests/run-suite.ts'
 import { factoryOf, findSuites, runSuite, suitesIn, suitesNamed } from '../../port-tests/run-suite.ts'
@@ -32,7 +33,7 @@ export interface PortTestContext {
 
 /** Lists the suites, describes one, or runs one against a module. Exits 1 when a case is not kept, 2 on wrong use. */
 export const testPort = async (
-  context: CommandContext,
+  context: FrameContext,
   name: string | undefined,
   place: string | undefined,
   options: TestPortOptions,
@@ -82,13 +83,13 @@ const suitesOfFile = async (place: string): Promise<readonly FoundSuite[] | stri
 const firstLine = (error: unknown): string =>
   error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
 
-const refuse = (context: CommandContext, message: string): ExitCode => {
+const refuse = (context: FrameContext, message: string): ExitCode => {
   context.say(`moorage: ${message}`)
   return 2
 }
 
 const listSuites = (
-  context: CommandContext,
+  context: FrameContext,
   suites: readonly FoundSuite[],
   { json }: Pick<TestPortOptions, 'json'>,
 ): ExitCode => {
@@ -109,7 +110,7 @@ const listSuites = (
 }
 
 const describeSuite = (
-  context: CommandContext,
+  context: FrameContext,
   { suite, path, types }: FoundSuite,
   { json }: Pick<TestPortOptions, 'json'>,
 ): ExitCode => {
@@ -173,19 +174,18 @@ const moduleUrl = (place: string): string =>
     : pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve(place)).href
 
 /** Returns our migrations, and those of the part from outside that a suite belongs to. */
-const migrationsOf = async ({ migrations }: ContractSuite<Bench>, database: SqlDatabase) => {
-  const own = await loadParts()
+const migrationsOf = async (own: readonly AnyPart[], { migrations }: ContractSuite<Bench>, database: SqlDatabase) => {
   const parts = migrations === undefined ? own : [...own, { migrations }]
   return migrationsFor({ parts, ownParts: own.length }, database)
 }
 
 /** Makes the benches of a run, and closes the databases that they have asked for. */
-const benchesOf = (suite: ContractSuite<Bench>, factory: Factory) => {
+const benchesOf = (own: readonly AnyPart[], suite: ContractSuite<Bench>, factory: Factory) => {
   const databases: SqlDatabase[] = []
   const database = async (): Promise<SqlDatabase> => {
     const made = openSqliteDatabase(':memory:')
     databases.push(made)
-    await migrateUp(made, { migrations: await migrationsOf(suite, made) })
+    await migrateUp(made, { migrations: await migrationsOf(own, suite, made) })
     await suite.fill?.(made)
     return made
   }
@@ -203,14 +203,14 @@ const benchesOf = (suite: ContractSuite<Bench>, factory: Factory) => {
 }
 
 const report = async (
-  context: CommandContext,
+  context: FrameContext,
   { suite }: FoundSuite,
   place: string,
   factory: Factory,
   limitMilliseconds: number,
   { json, only }: TestPortOptions,
 ): Promise<ExitCode> => {
-  const benches = benchesOf(suite, factory)
+  const benches = benchesOf(await context.ownParts.load(), suite, factory)
   const onResult = json === true ? undefined : (result: CaseResult): void => context.print(lineOf(result))
   const results = await runSuite(suite, benches.open, {
     limitMilliseconds,

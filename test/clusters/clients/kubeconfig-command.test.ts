@@ -1,6 +1,6 @@
 import test from 'ava'
 import { parse } from 'yaml'
-import { runCommandLine } from '../../../composition/cli/command-line.ts'
+import { runCommandLine } from '../../../composition/moorage.ts'
 import { makeKubeconfigFixture, type KubeconfigFixture } from './kubeconfig-fixture.ts'
 
 /** Kubeconfigs of the service and the tokens in them. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import type { CommandContext } from '../../../composition/cli/command-context.ts'
-import { runCommandLine } from '../../../composition/cli/command-line.ts'
+import { runCommandLine } from '../../../composition/moorage.ts'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
 import type { UnixSeconds } from '../../../core/usage/types.ts'
 import { expectStatus } from '../../clusters/cluster-world.ts'
