@@ -1,5 +1,5 @@
 import test from 'ava'
-import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { runCommandLine } from '../../composition/moorage.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 import { newDeployment, newPath, passphraseFile } from './drill.fixture.ts'

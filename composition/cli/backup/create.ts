@@ -72,7 +72,7 @@ export const createBackup = async (context: FrameContext, path: string, options:
 
 /** Records the time of the backup for monitoring. The backup is whole, also where the database takes no changes. */
 const recordBackup = async (
-  context: CommandContext,
+  context: FrameContext,
   { boot }: OpenDeployment,
   { createdAt }: Manifest,
 ): Promise<void> => {
