@@ -164,12 +164,19 @@ module.exports = {
       to: { path: npm('restify', 'tsyringe', 'reflect-metadata', 'commander') },
     },
     {
-      name: 'frame-names-no-part',
-      comment:
-        'The frame iterates over composition/parts.ts and names no part. Give the part a field, or a binding for what the frame needs.',
+      name: 'part-at-the-bottom',
+      comment: 'composition/part is what a part is made of. The runtime and the parts use it; it uses neither.',
       severity: 'error',
-      from: { path: '^composition/', pathNot: '^composition/(parts/|parts\\.ts$)' },
-      to: { path: '^composition/parts/' },
+      from: { path: '^composition/part/' },
+      to: { path: '^composition/', pathNot: '^composition/part/' },
+    },
+    {
+      name: 'runtime-names-no-part',
+      comment:
+        'The runtime is given its parts and names none: no import goes up to a part, or to their list. Give the part a field, or a binding for what the runtime needs.',
+      severity: 'error',
+      from: { path: '^composition/runtime/' },
+      to: { path: '^composition/', pathNot: '^composition/(part|runtime)/' },
     },
     {
       name: 'adapters-in-parts',
@@ -189,9 +196,9 @@ module.exports = {
     },
     {
       name: 'container-in-one-file',
-      comment: 'tsyringe is imported by composition/container.ts alone.',
+      comment: 'tsyringe is imported by composition/runtime/container.ts alone.',
       severity: 'error',
-      from: { pathNot: '^composition/container\\.ts$' },
+      from: { pathNot: '^composition/runtime/container\\.ts$' },
       to: { path: npm('tsyringe') },
     },
     {

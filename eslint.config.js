@@ -174,7 +174,7 @@ export default tseslint.config(
       'adapters/system/system-clock.ts',
       'adapters/security/{keyring,tls-identity}.ts',
       'adapters/helm/process/{bundled-helm,work-folder}.ts',
-      'composition/cli/doctor/doctor-checks.ts',
+      'composition/runtime/cli/doctor/doctor-checks.ts',
       'composition/parts/{clusters/kubeconfig,tasks/tasks}.ts',
     ],
     rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },
@@ -186,7 +186,7 @@ export default tseslint.config(
   },
   {
     // They run in browsers as they are: nothing compiles or bundles them.
-    files: ['composition/http/pages/files/**/*.js'],
+    files: ['composition/part/pages/files/**/*.js'],
     languageOptions: { ecmaVersion: 2022, globals: browserGlobals },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {

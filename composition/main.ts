@@ -19,7 +19,7 @@ const { makeNameResolver, useForAllNames } = await import('../adapters/outbound/
 useForAllNames(makeNameResolver())
 
 const { runCommandLine } = await import('./moorage.ts')
-const { installCrashHandlers, unwrittenOutput } = await import('./cli/lifecycle.ts')
+const { installCrashHandlers, unwrittenOutput } = await import('./runtime/cli/lifecycle.ts')
 
 installCrashHandlers()
 const exitCode = await runCommandLine(process.argv.slice(2), {

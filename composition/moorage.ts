@@ -1,9 +1,9 @@
-import type { CommandContext, ExitCode } from './cli/command-context.ts'
-import { runCommands } from './cli/command-line.ts'
-import type { OwnParts } from './cli/frame-context.ts'
-import type { ConfigInput, LoadedConfig } from './config/config.ts'
-import type { FrameSettings } from './config/frame-settings.ts'
-import type { ValuesOf } from './config/setting.ts'
+import type { CommandContext, ExitCode } from './part/command-context.ts'
+import { runCommands } from './runtime/cli/command-line.ts'
+import type { OwnParts } from './runtime/cli/frame-context.ts'
+import type { ConfigInput, LoadedConfig } from './runtime/config/config.ts'
+import type { FrameSettings } from './part/frame-settings.ts'
+import type { ValuesOf } from './part/setting.ts'
 import type { OwnPart } from './parts.ts'
 import { loadParts, partCommands } from './parts.ts'
 
@@ -24,6 +24,6 @@ export const runCommandLine = (words: readonly string[], context: CommandContext
 
 /** Reads the file and the environment. Throws StartRefused with every problem at once. */
 export const loadConfig = async (input: Omit<ConfigInput, 'ownParts'>): Promise<LoadedConfig<Settings>> => {
-  const { loadConfig: load } = await import('./config/config.ts')
+  const { loadConfig: load } = await import('./runtime/config/config.ts')
   return (await load({ ...input, ownParts: loadParts })) as LoadedConfig<Settings>
 }

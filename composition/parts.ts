@@ -1,5 +1,5 @@
-import type { Describe } from './cli/describe.ts'
-import type { AnyPart } from './part.ts'
+import type { Describe } from './part/describe.ts'
+import type { AnyPart } from './part/part.ts'
 import { auditCommands } from './parts/audit/commands.ts'
 import { busCommands } from './parts/bus/commands.ts'
 import { kubeconfigCommands } from './parts/clusters/commands.ts'

@@ -26,10 +26,10 @@ import { compileSchema } from '../../core/authz/schema.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { authzPlugin } from '../../plugins/authz/plugin.ts'
-import { StartRefused } from '../boot.ts'
-import { bind, lazily } from '../binding.ts'
-import { definePart } from '../part.ts'
-import { spansOf } from '../spans.ts'
+import { StartRefused } from '../part/boot.ts'
+import { bind, lazily } from '../part/binding.ts'
+import { definePart } from '../part/part.ts'
+import { spansOf } from '../part/spans.ts'
 
 /** Rights: the authorizer, custom roles and direct grants. */
 export const part = definePart({

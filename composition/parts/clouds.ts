@@ -16,11 +16,11 @@ import {
 import type { EgressClient } from '../../adapters/outbound/egress-client.ts'
 import { token } from '../../core/kernel/token.ts'
 import { cloudsPlugin } from '../../plugins/clouds/plugin.ts'
-import { absentUnlessSet } from '../config/setting.ts'
-import { origin } from '../config/setting-type.ts'
-import { bind, lazily } from '../binding.ts'
-import { definePart } from '../part.ts'
-import { fetchSpan, spansOf } from '../spans.ts'
+import { absentUnlessSet } from '../part/setting.ts'
+import { origin } from '../part/setting-type.ts'
+import { bind, lazily } from '../part/binding.ts'
+import { definePart } from '../part/part.ts'
+import { fetchSpan, spansOf } from '../part/spans.ts'
 
 const VendorEgressToken = token<EgressClient>('clouds.VendorEgress')
 const OperatorEgressToken = token<EgressClient>('clouds.OperatorEgress')

@@ -37,12 +37,12 @@ import {
 } from '../../core/metrics-proxy/ports.ts'
 import { MembershipStoreToken } from '../../core/organizations/ports.ts'
 import { metricsProxyPlugin } from '../../plugins/metrics-proxy/plugin.ts'
-import { bind } from '../binding.ts'
-import type { Boot } from '../boot.ts'
-import type { ValuesOf } from '../config/setting.ts'
-import { absentUnlessSet, withDefault } from '../config/setting.ts'
-import { matching, secretWords, words } from '../config/setting-type.ts'
-import { definePart } from '../part.ts'
+import { bind } from '../part/binding.ts'
+import type { Boot } from '../part/boot.ts'
+import type { ValuesOf } from '../part/setting.ts'
+import { absentUnlessSet, withDefault } from '../part/setting.ts'
+import { matching, secretWords, words } from '../part/setting-type.ts'
+import { definePart } from '../part/part.ts'
 
 const address = matching(/^https?:\/\/[^\s@?#]+[^\s@?#/]$/, 'an http or https URL, without a slash at the end')
 const label = matching(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'a DNS label')

@@ -48,11 +48,11 @@ import {
 import type { PermissionLevels } from '../../core/kernel/rights.ts'
 import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
 import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
-import { bind, lazily } from '../binding.ts'
-import type { DemoSeeder } from '../part.ts'
-import { demoDescription } from '../part.ts'
-import { ownPage } from '../http/pages/web-page.ts'
-import { definePart } from '../part.ts'
+import { bind, lazily } from '../part/binding.ts'
+import type { DemoSeeder } from '../part/part.ts'
+import { demoDescription } from '../part/part.ts'
+import { ownPage } from '../part/pages/web-page.ts'
+import { definePart } from '../part/part.ts'
 import { BindMailOutboxToken } from './mail/part.ts'
 
 /** Provides more than 190 random bits. */

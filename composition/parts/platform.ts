@@ -4,8 +4,8 @@ import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { BrandingStoreToken, PlatformUnitOfWorkToken, SiteFactsToken } from '../../core/platform/ports.ts'
 import { platformPlugin } from '../../plugins/platform/plugin.ts'
-import { bind, lazily } from '../binding.ts'
-import { definePart } from '../part.ts'
+import { bind, lazily } from '../part/binding.ts'
+import { definePart } from '../part/part.ts'
 
 /** Version, limits, appearance and facts of the site. */
 export const part = definePart({

@@ -1,7 +1,7 @@
 import { referenceNamesPlugin } from '../../plugins/reference-names/plugin.ts'
-import { withDefault } from '../config/setting.ts'
-import { yesNo } from '../config/setting-type.ts'
-import { definePart } from '../part.ts'
+import { withDefault } from '../part/setting.ts'
+import { yesNo } from '../part/setting-type.ts'
+import { definePart } from '../part/part.ts'
 
 /** The names of the reference, beside those of this interface. */
 export const part = definePart({

@@ -17,7 +17,7 @@ const ofThePackage = {
   'plugins/**/codecs.ts': ['exports'],
   // The world that a suite needs, for adapters of other packages.
   'test/**/*.suite.ts': ['exports'],
-  'composition/port-tests/**': ['types'],
+  'composition/runtime/port-tests/**': ['types'],
 }
 
 /** What the product itself does not use. A type of core that is not in a signature of its own file is dead. */
@@ -28,9 +28,9 @@ const ofTheProduct = {
   // Includes the client, for a program of another package.
   'plugins/kit/**': ['exports'],
   // Contract suites, which only tests and other packages have.
-  'composition/port-tests/**': ['exports'],
+  'composition/runtime/port-tests/**': ['exports'],
   // Prints a part for `npm run part`.
-  'composition/cli/list-part.ts': ['files'],
+  'composition/runtime/cli/list-part.ts': ['files'],
 }
 
 /** Packages whose files are found by their name or path. */
@@ -44,7 +44,7 @@ export default ({ production: isProduction = false }) => ({
   entry: [
     'composition/main.ts!',
     // The service within another process, for the users of the package.
-    'composition/boot.ts!',
+    'composition/part/boot.ts!',
     ...startedByPath,
     // It only extends the types of knex.
     'adapters/sql/tables/bound-columns.ts!',

@@ -27,7 +27,7 @@ test.serial('the rules reach every folder of the tree', async (t) => {
     'core/kernel/clock.ts',
     'plugins/kit/route.ts',
     'adapters/sql/kit/statement.ts',
-    'composition/container.ts',
+    'composition/runtime/container.ts',
     'test/arch/lint.test.ts',
   ]) {
     t.false(await eslint.isPathIgnored(root + file), file)
@@ -49,9 +49,9 @@ test.serial('the rules reach every folder of the tree', async (t) => {
 })
 
 const inCore = 'core/kernel/clock.ts'
-const inComposition = 'composition/container.ts'
+const inComposition = 'composition/runtime/container.ts'
 const inAdapters = 'adapters/sql/kit/statement.ts'
-const inPages = 'composition/http/pages/files/scripts/kit.js'
+const inPages = 'composition/part/pages/files/scripts/kit.js'
 
 for (const [file, text, expected] of [
   [inCore, 'export default 1', /export the value under the name/],

@@ -2,7 +2,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { compileSchema } from '../../core/authz/schema.ts'
 import type { AuthorizationSchema } from '../../core/authz/schema.ts'
 import type { Catalogue } from '../../core/authz/types.ts'
-import { catalogueOf } from '../../composition/assemble.ts'
+import { catalogueOf } from '../../composition/runtime/assemble.ts'
 import { ownPlugins } from '../support/declared-routes.ts'
 
 /** What the plugins of this build contribute, as the service compiles it. */

@@ -1,7 +1,7 @@
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { RightsStore } from '../../core/kernel/rights.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
 

@@ -1,7 +1,7 @@
 // process: own - keeps its process busy
 import test from 'ava'
 import { previousSchema } from '../../adapters/sql/kernel/migrations.ts'
-import { readArchive } from '../../composition/cli/backup/archive.ts'
+import { readArchive } from '../../composition/runtime/cli/backup/archive.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { archiveOfLastRelease, backup, newDeployment, passphraseFile, restoresLastRelease } from './drill.fixture.ts'
 

@@ -9,8 +9,8 @@ import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { pack } from 'tar-stream'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
-import type { Manifest } from '../../composition/cli/backup/archive.ts'
-import { makeArchiveWriter, readArchive } from '../../composition/cli/backup/archive.ts'
+import type { Manifest } from '../../composition/runtime/cli/backup/archive.ts'
+import { makeArchiveWriter, readArchive } from '../../composition/runtime/cli/backup/archive.ts'
 
 const key = makeHmacDigest(Buffer.alloc(32, 7))
 const manifest: Manifest = {

@@ -2,8 +2,8 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { ChartRepositoryStore } from '../../core/packages/repositories/ports.ts'
 import type { ChartRepositoryContent } from '../../core/packages/repositories/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A store with an organization and a person in it that have no repositories. */
 export interface StoreWorld {

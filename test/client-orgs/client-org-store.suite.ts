@@ -1,5 +1,5 @@
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 import type { ClientOrgChanges } from '../../core/client-orgs/ports.ts'
 import type {
   ClientClusterId,

@@ -5,7 +5,7 @@ import { ClusterStoreToken, CredentialSealerToken } from '../../core/clusters/po
 import type { OrgId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { right } from 'fp-ts/lib/Either.js'
-import { operatorCall } from '../../composition/service/operator.ts'
+import { operatorCall } from '../../composition/part/operator.ts'
 import { expectStatus, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import { configMaps, roleBindings, secrets, serviceAccounts } from '../support/hub/api/kinds.ts'

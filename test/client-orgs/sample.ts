@@ -1,6 +1,6 @@
 import { ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
-import { operatorCall } from '../../composition/service/operator.ts'
+import { operatorCall } from '../../composition/part/operator.ts'
 import { right } from 'fp-ts/lib/Either.js'
 import { clientOrgType } from '../../core/organizations/types.ts'
 import { sample as organizations } from '../organizations/sample.ts'

@@ -2,8 +2,8 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { CloudCredentialStore } from '../../core/clouds/ports.ts'
 import type { CredentialContent } from '../../core/clouds/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A store with two people in it who have no credentials. */
 export interface StoreWorld {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { runCommandLine } from '../../composition/moorage.ts'
 import { loadConfig } from '../../composition/moorage.ts'
-import { StartRefused } from '../../composition/boot.ts'
+import { StartRefused } from '../../composition/part/boot.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ExitCode } from '../../composition/cli/command-context.ts'
+import type { ExitCode } from '../../composition/part/command-context.ts'
 import { runCommandLine } from '../../composition/moorage.ts'
 
 /** The folder of the data folders; it goes with the process. */

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import test from 'ava'
-import { shownSettings } from '../../composition/cli/config.ts'
-import { fileKey } from '../../composition/config/setting.ts'
-import { configSchema, settingsOf } from '../../composition/config/settings.ts'
+import { shownSettings } from '../../composition/runtime/cli/config.ts'
+import { fileKey } from '../../composition/part/setting.ts'
+import { configSchema, settingsOf } from '../../composition/runtime/config/settings.ts'
 import { loadParts } from '../../composition/parts.ts'
 import { loadConfig } from '../../composition/moorage.ts'
-import { StartRefused } from '../../composition/boot.ts'
+import { StartRefused } from '../../composition/part/boot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-config-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))

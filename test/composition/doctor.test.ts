@@ -8,8 +8,8 @@ import 'reflect-metadata'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring-file.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
-import { doctor } from '../../composition/cli/doctor/doctor.ts'
-import type { Finding } from '../../composition/cli/doctor/finding.ts'
+import { doctor } from '../../composition/runtime/cli/doctor/doctor.ts'
+import type { Finding } from '../../composition/part/finding.ts'
 import {
   checkDataFolder,
   checkDatabase,
@@ -19,14 +19,14 @@ import {
   checkTempFolder,
   checkTls,
   skewFinding,
-} from '../../composition/cli/doctor/doctor-checks.ts'
+} from '../../composition/runtime/cli/doctor/doctor-checks.ts'
 import { checkBus } from '../../composition/parts/bus/doctor.ts'
 import { checkPasswordList } from '../../composition/parts/identity/doctor.ts'
 import { checkMail } from '../../composition/parts/mail/doctor.ts'
 import { loadParts } from '../../composition/parts.ts'
 import { loadConfig, ownParts } from '../../composition/moorage.ts'
 import type { Settings } from '../../composition/moorage.ts'
-import { StartRefused } from '../../composition/boot.ts'
+import { StartRefused } from '../../composition/part/boot.ts'
 import { datedCertificate } from '../support/dated-certificate.ts'
 import { startMailServer } from '../mail/mail-server.ts'
 import { needing } from '../support/components/needing.ts'

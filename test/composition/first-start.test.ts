@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import test from 'ava'
-import { StartRefused } from '../../composition/boot.ts'
+import { StartRefused } from '../../composition/part/boot.ts'
 import { needing } from '../support/components/needing.ts'
 import { environmentOn, start } from './start-fixture.ts'
 

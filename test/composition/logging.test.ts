@@ -246,7 +246,7 @@ const child = (code: string): Promise<{ code: number; stderr: string }> =>
 
 test('an uncaught error: the log is flushed, the error is reported once, exit 1', async (t) => {
   const prelude = `
-    import { installCrashHandlers, beforeCrash } from './composition/cli/lifecycle.ts'
+    import { installCrashHandlers, beforeCrash } from './composition/runtime/cli/lifecycle.ts'
     import { makeBatchedLines } from './adapters/logging/log-lines.ts'
     const lines = makeBatchedLines({ fd: 2 })
     beforeCrash(lines.flushNow)
@@ -268,7 +268,7 @@ test('an uncaught error: the log is flushed, the error is reported once, exit 1'
 
 test('an uncaught error of a driver shows its code and place, and no values', async (t) => {
   const { code, stderr } = await child(`
-    import { installCrashHandlers } from './composition/cli/lifecycle.ts'
+    import { installCrashHandlers } from './composition/runtime/cli/lifecycle.ts'
     installCrashHandlers()
     const cause = Object.assign(new Error("duplicate 'ada@example.org'"), { code: 'ER_DUP_ENTRY', sql: 'insert ...' })
     setTimeout(() => { throw new Error('the job failed', { cause }) }, 1)
@@ -283,7 +283,7 @@ test('an error with stderr closed ends the process all the same', async (t) => {
   const code = await new Promise((resolve) => {
     const program = `
       import { closeSync } from 'node:fs'
-      import { installCrashHandlers } from './composition/cli/lifecycle.ts'
+      import { installCrashHandlers } from './composition/runtime/cli/lifecycle.ts'
       installCrashHandlers()
       closeSync(2)
       setTimeout(() => { throw new Error('boom') }, 1)

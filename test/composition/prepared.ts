@@ -4,8 +4,8 @@ import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import type { Columns } from '../../adapters/sql/kit/columns.ts'
 import type { Prepare, StatementText } from '../../adapters/sql/kit/statement.ts'
 import { loadConfig } from '../../composition/moorage.ts'
-import { compose, makeStopSequence } from '../../composition/service/compose.ts'
-import { passingFoundation } from '../../composition/service/foundation.ts'
+import { compose, makeStopSequence } from '../../composition/runtime/service/compose.ts'
+import { passingFoundation } from '../../composition/runtime/service/foundation.ts'
 
 /** Returns every statement that the service of a vendor with all parts prepares. */
 export const preparedStatements = async (dialect: 'sqlite' | 'mysql'): Promise<readonly StatementText[]> =>

@@ -7,10 +7,10 @@ import { daysLeft, expiryTold, nearsExpiry, watchExpiry } from '../../adapters/s
 import { openDatabase, watchChanges } from '../../adapters/sql/engine/database.ts'
 import { toThrown } from '../../adapters/sql/kit/driver-errors.ts'
 import { whyUnwritable } from '../../adapters/system/files.ts'
-import { readinessChecks, releasesCheck, makeCertificateInUse } from '../../composition/service/readiness.ts'
-import { tooFewFiles } from '../../composition/http/connections.ts'
-import { makeMetrics } from '../../composition/http/metrics.ts'
-import { failingChecks, makeOpsServer } from '../../composition/http/ops-server.ts'
+import { readinessChecks, releasesCheck, makeCertificateInUse } from '../../composition/runtime/service/readiness.ts'
+import { tooFewFiles } from '../../composition/runtime/http/connections.ts'
+import { makeMetrics } from '../../composition/runtime/http/metrics.ts'
+import { failingChecks, makeOpsServer } from '../../composition/runtime/http/ops-server.ts'
 import { datedCertificate } from '../support/dated-certificate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-readiness-'))

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { loadConfig } from '../../composition/moorage.ts'
-import type { RunningService } from '../../composition/service/running-service.ts'
-import { startRunning } from '../../composition/service/running-service.ts'
+import type { RunningService } from '../../composition/runtime/service/running-service.ts'
+import { startRunning } from '../../composition/runtime/service/running-service.ts'
 import { testEnvironment } from '../support/service.ts'
 
 /** Starts a service in this process, as `moorage serve` does. */

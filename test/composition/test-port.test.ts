@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import 'reflect-metadata'
-import { makeAssertions, type Assertions } from '../../composition/port-tests/assertions.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
-import { factoryOf, findSuites, runSuite } from '../../composition/port-tests/run-suite.ts'
+import { makeAssertions, type Assertions } from '../../composition/runtime/port-tests/assertions.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { factoryOf, findSuites, runSuite } from '../../composition/runtime/port-tests/run-suite.ts'
 import { runIn } from './command-fixture.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

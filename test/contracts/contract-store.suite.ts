@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { BoundCluster, ContractId, TermsVersion } from '../../core/contracts/types.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import type { World } from '../authz/world.ts'
 import {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { operatorCall } from '../../composition/service/operator.ts'
+import { operatorCall } from '../../composition/part/operator.ts'
 import { makeAddAuthority } from '../../core/contracts/authorities.ts'
 import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../core/contracts/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'

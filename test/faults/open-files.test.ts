@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import test from 'ava'
 import { request } from 'undici'
-import { connectionLimit } from '../../composition/http/connections.ts'
+import { connectionLimit } from '../../composition/runtime/http/connections.ts'
 import { startServiceProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 

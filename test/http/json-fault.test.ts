@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { jsonFault } from '../../composition/http/request/json-fault.ts'
+import { jsonFault } from '../../composition/runtime/http/request/json-fault.ts'
 
 const isJson = (text: string): boolean => {
   try {

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { qualityOf, readPreferences } from '../../composition/http/request/preferences.ts'
+import { qualityOf, readPreferences } from '../../composition/runtime/http/request/preferences.ts'
 
 test('the elements of a header come with their quality', (t) => {
   t.deepEqual(readPreferences('text/html, Text/CSV;header=present; Q=0.5 ,*/*;q=0'), [

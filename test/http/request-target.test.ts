@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { guardTarget, isHost, originForm } from '../../composition/http/request/request-target.ts'
+import { guardTarget, isHost, originForm } from '../../composition/runtime/http/request/request-target.ts'
 
 const refusedHosts = [
   '',

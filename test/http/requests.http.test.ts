@@ -6,7 +6,7 @@ import { Script } from 'node:vm'
 import test from 'ava'
 import sharp from 'sharp'
 import { Agent, request } from 'undici'
-import { pageFiles } from '../../composition/http/pages/web-page.ts'
+import { pageFiles } from '../../composition/part/pages/web-page.ts'
 import type { TestService } from '../support/service.ts'
 import { adminLogin, adminPassword, startService } from '../support/service.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AttemptCounters } from '../../core/identity/attempt-ports.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 export interface CountersBench {
   readonly counters: AttemptCounters

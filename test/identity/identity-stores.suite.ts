@@ -3,9 +3,9 @@ import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewAccessToken, NewSession, NewUser, Viewer } from '../../core/identity/types.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { unwrap } from '../support/outcome.ts'
-import type { Assertions } from '../../composition/port-tests/assertions.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { Assertions } from '../../composition/runtime/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** Stores over an empty database of their own. */
 export interface IdentityBench {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { LinkCodeStore, NewLinkCode } from '../../core/identity/emails/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A store with two users. */
 export interface LinkCodeWorld {

@@ -3,9 +3,9 @@ import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewRememberedLogin } from '../../core/identity/sessions/ports.ts'
 import type { NewSession, NewUser, RememberedId } from '../../core/identity/types.ts'
 import { unwrap } from '../support/outcome.ts'
-import type { Assertions } from '../../composition/port-tests/assertions.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { Assertions } from '../../composition/runtime/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const at = new Date('2026-05-01T08:00:00.000Z')
 const later = (seconds: number): Date => new Date(at.getTime() + seconds * 1000)

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { SecondFactorStore } from '../../core/identity/second-factor/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import type { DeclareCase, SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { DeclareCase, SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A store over an empty database of its own, and two users in it. */
 export interface SecondFactorBench {

@@ -2,9 +2,9 @@ import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewUser } from '../../core/identity/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
-import type { Assertions } from '../../composition/port-tests/assertions.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { Assertions } from '../../composition/runtime/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** Stores over an empty database of their own. */
 export interface SiteBench {

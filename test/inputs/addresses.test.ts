@@ -1,7 +1,7 @@
 // process: own - keeps its process busy
 import test from 'ava'
-import { propsOf } from '../../composition/http/request/decode.ts'
-import { pathNames } from '../../composition/http/openapi/parameters.ts'
+import { propsOf } from '../../composition/runtime/http/request/decode.ts'
+import { pathNames } from '../../composition/runtime/http/openapi/parameters.ts'
 import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'

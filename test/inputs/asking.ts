@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
 import type { BoundRoute } from '../../plugins/kit/route.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { password, startPopulatedService } from '../support/populated-service.ts'

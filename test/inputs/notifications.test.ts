@@ -1,8 +1,8 @@
 // process: own - keeps its process busy
 import { gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
-import type { AssembledRoute } from '../../composition/assemble.ts'
-import { listenerRoots } from '../../composition/assemble.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
+import { listenerRoots } from '../../composition/runtime/assemble.ts'
 import { reservedPort } from '../support/components/reserved-port.ts'
 import { rawRequest } from '../http/raw-request.ts'
 import type { MarketService } from '../marketplace/market-service.ts'

@@ -1,6 +1,6 @@
 // process: own - keeps its process busy
 import test from 'ava'
-import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
 import type { BoundRoute } from '../../plugins/kit/route.ts'
 import { sample as organizations } from '../organizations/sample.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'

@@ -5,8 +5,8 @@ import type { ClusterConnection, ClusterCredential } from '../../core/clusters/t
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { recordedExchange, type RecordedExchange } from './recorded-exchange.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A cluster and the adapters that reach it. */
 export interface ClusterBench {

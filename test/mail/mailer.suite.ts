@@ -3,8 +3,8 @@ import type { Email } from 'postal-mime'
 import type { Mail, Mailer } from '../../core/mail/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { unwrap } from '../support/outcome.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A mailer and what arrived by it. */
 export interface MailerWorld {

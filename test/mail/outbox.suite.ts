@@ -1,8 +1,8 @@
 import type { Mail, MailOutbox, MailQueue } from '../../core/mail/ports.ts'
 import { mailTo } from './mails.ts'
-import type { Assertions } from '../../composition/port-tests/assertions.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { Assertions } from '../../composition/runtime/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** An outbox and its queue over one empty store. */
 export interface OutboxFixture {

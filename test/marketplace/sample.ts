@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { operatorCall } from '../../composition/service/operator.ts'
+import { operatorCall } from '../../composition/part/operator.ts'
 import { CreateInstallerToken } from '../../core/marketplace/installers/installers.ts'
 import { SubscriptionStoreToken } from '../../core/marketplace/ports.ts'
 import { unwrap } from '../support/outcome.ts'

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
 import type { ClaimStore, InstallerStore, NotificationInbox, SubscriptionStore } from '../../core/marketplace/ports.ts'
 import type { Installer, Lifecycle, Subscription } from '../../core/marketplace/types.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** Stores of their own for each case, without rows. */
 export interface MarketplaceBench {

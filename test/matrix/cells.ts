@@ -1,4 +1,4 @@
-import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { repeats } from '../support/thorough.ts'
 import type { Caller, Presented } from './callers.ts'

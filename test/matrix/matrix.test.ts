@@ -1,7 +1,7 @@
 // process: own - keeps its process busy
 import test from 'ava'
 import { paramsOf } from '../../plugins/kit/access.ts'
-import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 import { namingParametersOf, targetOf } from '../support/route-targets.ts'

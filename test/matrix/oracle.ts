@@ -1,4 +1,4 @@
-import type { AssembledRoute, Assembly } from '../../composition/assemble.ts'
+import type { AssembledRoute, Assembly } from '../../composition/runtime/assemble.ts'
 import type { RelationTerm } from '../../core/kernel/access.ts'
 import type { GrantedAccess } from '../../plugins/kit/access.ts'
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import * as io from 'io-ts'
-import { makeSchemaRegistry, schemaOf } from '../../composition/http/openapi/schema.ts'
+import { makeSchemaRegistry, schemaOf } from '../../composition/runtime/http/openapi/schema.ts'
 import { answer, described, optional, request } from '../../plugins/kit/codecs.ts'
 
 const Harbour = answer({ name: described(io.string, 'The name of the harbour.') }, 'Harbour')

@@ -1,7 +1,7 @@
 import test from 'ava'
-import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
-import { buildDocument } from '../../composition/http/openapi/document.ts'
-import type { Schema } from '../../composition/http/openapi/schema.ts'
+import type { OpenApiDocument, Operation } from '../../composition/runtime/http/openapi/document.ts'
+import { buildDocument } from '../../composition/runtime/http/openapi/document.ts'
+import type { Schema } from '../../composition/runtime/http/openapi/schema.ts'
 import { declaredRoutes, documentTags } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 

@@ -1,8 +1,8 @@
 import test from 'ava'
 import type * as t from 'io-ts'
-import type { AssembledRoute } from '../../composition/assemble.ts'
-import { pathNames } from '../../composition/http/openapi/parameters.ts'
-import { propsOf } from '../../composition/http/request/decode.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
+import { pathNames } from '../../composition/runtime/http/openapi/parameters.ts'
+import { propsOf } from '../../composition/runtime/http/request/decode.ts'
 import { paramsOf, path, requires, signedIn } from '../../plugins/kit/access.ts'
 import {
   freeText,

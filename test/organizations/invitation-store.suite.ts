@@ -3,8 +3,8 @@ import type { OrgId, TeamId, UserId } from '../../core/kernel/ids.ts'
 import type { InvitationId } from '../../core/organizations/invitations/ports.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
 import type { StoreBench } from './store-bench.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const hashOf = (token: string): Uint8Array => createHash('sha256').update(token).digest()
 const later = (days: number): Date => new Date(at.getTime() + days * 24 * 3600 * 1000)

@@ -1,8 +1,8 @@
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { StoreBench } from './store-bench.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const absent = 999_999 as UserId
 

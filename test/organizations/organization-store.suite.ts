@@ -1,8 +1,8 @@
 import { tagOf, unwrap } from '../support/outcome.ts'
 import type { StoreBench } from './store-bench.ts'
 import { addOrganization, addTeam, at, firstPage, profile } from './store-bench.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const about: SuiteAbout = {
   name: 'organization-store',

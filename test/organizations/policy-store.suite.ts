@@ -1,8 +1,8 @@
 import type { TeamId } from '../../core/kernel/ids.ts'
 import { addOrganization, at } from './store-bench.ts'
 import type { StoreBench } from './store-bench.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const later = (days: number): Date => new Date(at.getTime() + days * 24 * 3600 * 1000)
 const none = { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 0 }

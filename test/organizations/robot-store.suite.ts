@@ -2,8 +2,8 @@ import type { OrgId } from '../../core/kernel/ids.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
 import type { StoreBench } from './store-bench.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const insert = (bench: StoreBench, orgId: OrgId, orgName: string, name: string) =>
   bench.robots.insert({ orgId, orgName, name, description: 'it works', createdAt: at })

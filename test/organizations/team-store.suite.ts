@@ -2,8 +2,8 @@ import type { RoleId } from '../../core/kernel/ids.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import type { StoreBench } from './store-bench.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const about: SuiteAbout = {
   name: 'team-store',

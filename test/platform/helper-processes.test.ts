@@ -5,8 +5,8 @@ import test from 'ava'
 import { runChild } from '../../adapters/helm/process/child-process.ts'
 import type { HelperProcesses, HelperUse } from '../../adapters/system/helper-processes.ts'
 import { makeHelperProcesses } from '../../adapters/system/helper-processes.ts'
-import { makeMergedMetrics } from '../../composition/http/merged-metrics.ts'
-import { makeMetrics } from '../../composition/http/metrics.ts'
+import { makeMergedMetrics } from '../../composition/runtime/http/merged-metrics.ts'
+import { makeMetrics } from '../../composition/runtime/http/metrics.ts'
 import { until } from '../support/until.ts'
 
 /** What processes that the service starts use, also when they have ended. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import test from 'ava'
 import { request } from 'undici'
-import { makeMetrics } from '../../composition/http/metrics.ts'
-import { makeOpsServer } from '../../composition/http/ops-server.ts'
-import type { RequestContext } from '../../composition/http/request/request-context.ts'
+import { makeMetrics } from '../../composition/runtime/http/metrics.ts'
+import { makeOpsServer } from '../../composition/runtime/http/ops-server.ts'
+import type { RequestContext } from '../../composition/runtime/http/request/request-context.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
 const contextOf = (over: Partial<RequestContext>): RequestContext =>

@@ -198,7 +198,7 @@ test('one cipher, one hash function, two kinds of signing keys, and no random nu
     'adapters/sql/kit/driver-errors.ts',
     'adapters/tracing/otlp-tracing.ts',
     'composition/parts/marketplace/part.ts',
-    'composition/service/jobs.ts',
+    'composition/runtime/service/jobs.ts',
   ]
   t.deepEqual(
     product

@@ -1,4 +1,4 @@
-import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
 import type { NotDeclared, WiderOperation } from './rows.ts'
 import { shapeOf } from './rows.ts'
 

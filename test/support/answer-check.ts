@@ -1,10 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { AssembledRoute } from '../../composition/assemble.ts'
-import type { DocumentFacts, OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
-import { buildDocument, documentPath, resolvedResponses } from '../../composition/http/openapi/document.ts'
-import type { Response } from '../../composition/http/openapi/responses.ts'
-import type { Schema } from '../../composition/http/openapi/schema.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
+import type { DocumentFacts, OpenApiDocument, Operation } from '../../composition/runtime/http/openapi/document.ts'
+import { buildDocument, documentPath, resolvedResponses } from '../../composition/runtime/http/openapi/document.ts'
+import type { Response } from '../../composition/runtime/http/openapi/responses.ts'
+import type { Schema } from '../../composition/runtime/http/openapi/schema.ts'
 
 /** An answer as it went over the wire, with what was asked. */
 export interface SeenAnswer {

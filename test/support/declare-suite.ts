@@ -1,5 +1,5 @@
 import ava, { type TestFn } from 'ava'
-import { casesOn, type Bench, type ContractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { casesOn, type Bench, type ContractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** Declares the cases of a suite as tests with the titles `<name>: <title>`. */
 export const declareSuite = <B extends Bench>(

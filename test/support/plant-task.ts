@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { right } from 'fp-ts/lib/Either.js'
-import { operatorCall } from '../../composition/service/operator.ts'
+import { operatorCall } from '../../composition/part/operator.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
 import { TaskUnitOfWorkToken } from '../../core/tasks/ports.ts'

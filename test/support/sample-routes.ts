@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import type { FailureType } from '../../core/kernel/failure.ts'
 import { anyone, path, query, read, requires, signedIn, withPassword, write } from '../../plugins/kit/access.ts'

@@ -1,4 +1,4 @@
-import { definePart } from '../../composition/part.ts'
+import { definePart } from '../../composition/part/part.ts'
 import { appendFileSync } from 'node:fs'
 import type { Diary } from './tiny-plugin.ts'
 import { makeTinyPlugin } from './tiny-plugin.ts'

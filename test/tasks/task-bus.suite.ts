@@ -1,8 +1,8 @@
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { TaskBus, TaskMessage } from '../../core/tasks/ports.ts'
 import { until } from '../support/until.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** Two instances on one bus; of a bus that stays inside a process they are the same. */
 export interface TaskBusWorld {

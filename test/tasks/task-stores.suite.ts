@@ -4,7 +4,7 @@ import type { ClaimedTask, NewTaskEvent, TaskEnd, TaskMessage, TaskOutbox } from
 import { tagOf } from '../support/outcome.ts'
 import { until } from '../support/until.ts'
 import { accepted, aTask, claimFrom, type TaskWorld } from './task-world.ts'
-import { contractSuite, type SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite, type SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const kinds = ['tiny.work']
 const line = (msg: string): NewTaskEvent => ({ at: new Date(), id: 'step', status: 'Running', msg })

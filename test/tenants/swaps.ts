@@ -1,4 +1,4 @@
-import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
 import type { NamingParameter } from '../support/route-targets.ts'
 import { addressOf, namingParametersOf, templateOf, valuesIn } from '../support/route-targets.ts'
 import type { Bodies } from '../support/part-sample.ts'

@@ -7,8 +7,8 @@ import type { PlantedRevision } from './planted-months.ts'
 import { plantRevision } from './planted-months.ts'
 import { monthOfPlans, readOnce, viewSink, textOf, type ObjectPlan } from './product-months.ts'
 import { buildViews } from '../../core/usage/views/build-views.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 export interface ViewStoreBench {
   readonly db: SqlDatabase

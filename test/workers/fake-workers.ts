@@ -1,6 +1,6 @@
-import type { WorkerProcess } from '../../composition/service/workers.ts'
-import type { FromWorker, ToWorker, WorkerFacts, WorkerLink } from '../../composition/service/worker-link.ts'
-import { openWorkerLink } from '../../composition/service/worker-link.ts'
+import type { WorkerProcess } from '../../composition/runtime/service/workers.ts'
+import type { FromWorker, ToWorker, WorkerFacts, WorkerLink } from '../../composition/runtime/service/worker-link.ts'
+import { openWorkerLink } from '../../composition/runtime/service/worker-link.ts'
 
 /** A process that a test plays: its link is the real one, and messages are copied. */
 interface FakeWorker {

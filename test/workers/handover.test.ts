@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { get } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
-import { makeConnectionRecovery } from '../../composition/cli/serve-workers.ts'
+import { makeConnectionRecovery } from '../../composition/runtime/cli/serve-workers.ts'
 import { until } from '../support/until.ts'
 
 cluster.schedulingPolicy = cluster.SCHED_RR

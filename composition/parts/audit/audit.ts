@@ -6,9 +6,9 @@ import type { AuditFilter } from '../../../core/audit/types.ts'
 import type { ChainVerdict } from '../../../core/audit/audit-chain.ts'
 import { verifyChain } from '../../../core/audit/audit-chain.ts'
 import { changesOf } from '../../../plugins/audit/codecs.ts'
-import { openFoundation } from '../../service/foundation.ts'
-import type { CommonOptions, ExitCode, PartContext } from '../../cli/command-context.ts'
-import { printJson } from '../../cli/command-context.ts'
+import { openFoundation } from '../../runtime/service/foundation.ts'
+import type { CommonOptions, ExitCode, PartContext } from '../../part/command-context.ts'
+import { printJson } from '../../part/command-context.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 
 export interface AuditExportOptions extends CommonOptions {

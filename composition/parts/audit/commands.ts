@@ -1,7 +1,7 @@
-import type { CommonOptions } from '../../cli/command-context.ts'
+import type { CommonOptions } from '../../part/command-context.ts'
 import type { AuditExportOptions } from './audit.ts'
-import type { Describe } from '../../cli/describe.ts'
-import { examples, withConfig, withJson } from '../../cli/describe.ts'
+import type { Describe } from '../../part/describe.ts'
+import { examples, withConfig, withJson } from '../../part/describe.ts'
 
 export const auditCommands: Describe = (program, run, context) => {
   const audit = program.command('audit').description('The audit log.')

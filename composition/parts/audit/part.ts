@@ -17,11 +17,11 @@ import { makeAuditDenials } from '../../../core/audit/denials.ts'
 import { LogToken } from '../../../core/kernel/log.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { auditPlugin } from '../../../plugins/audit/plugin.ts'
-import { withDefault } from '../../config/setting.ts'
-import { wholeNumber } from '../../config/setting-type.ts'
-import { bind } from '../../binding.ts'
-import { defineGauges } from '../../http/gauges.ts'
-import { definePart } from '../../part.ts'
+import { withDefault } from '../../part/setting.ts'
+import { wholeNumber } from '../../part/setting-type.ts'
+import { bind } from '../../part/binding.ts'
+import { defineGauges } from '../../part/gauges.ts'
+import { definePart } from '../../part/part.ts'
 
 const UpkeepTimesToken = token<ReturnType<typeof makeSqlUpkeepTimes>>('audit.UpkeepTimes')
 

@@ -1,6 +1,6 @@
 import type { BusInitOptions } from './init.ts'
-import type { Describe } from '../../cli/describe.ts'
-import { examples, withJson } from '../../cli/describe.ts'
+import type { Describe } from '../../part/describe.ts'
+import { examples, withJson } from '../../part/describe.ts'
 
 export const busCommands: Describe = (program, run, context) => {
   const bus = program

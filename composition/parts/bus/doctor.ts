@@ -1,5 +1,5 @@
-import type { Finding } from '../../cli/doctor/finding.ts'
-import { missingFile } from '../../cli/doctor/doctor-checks.ts'
+import type { Finding } from '../../part/finding.ts'
+import { missingFile } from '../../runtime/cli/doctor/doctor-checks.ts'
 import { connectBy, natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'
 import { lookUpClaims } from '../../../adapters/bus/nats-server.ts'
@@ -12,7 +12,7 @@ import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
 import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../../core/bus/keys.ts'
-import type { FrameSettings } from '../../config/frame-settings.ts'
+import type { FrameSettings } from '../../part/frame-settings.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 
 const busFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'bus', state, message })

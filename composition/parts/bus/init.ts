@@ -4,9 +4,9 @@ import { BusIdentityStoreToken, BusMintToken, BusUnitOfWorkToken } from '../../.
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
 import { busCookie } from '../../../plugins/identity/sessions/session-cookies.ts'
-import type { CommonOptions, ExitCode, PartContext } from '../../cli/command-context.ts'
-import { printJson } from '../../cli/command-context.ts'
-import { operatorCall } from '../../service/operator.ts'
+import type { CommonOptions, ExitCode, PartContext } from '../../part/command-context.ts'
+import { printJson } from '../../part/command-context.ts'
+import { operatorCall } from '../../part/operator.ts'
 
 export interface BusInitOptions extends CommonOptions {
   readonly listen: string

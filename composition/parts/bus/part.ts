@@ -25,11 +25,11 @@ import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { busPlugin } from '../../../plugins/bus/plugin.ts'
-import { withDefault } from '../../config/setting.ts'
-import { listOf, matching, secretUrl } from '../../config/setting-type.ts'
-import { bind, lazily, using } from '../../binding.ts'
-import { defineGauges } from '../../http/gauges.ts'
-import { definePart } from '../../part.ts'
+import { withDefault } from '../../part/setting.ts'
+import { listOf, matching, secretUrl } from '../../part/setting-type.ts'
+import { bind, lazily, using } from '../../part/binding.ts'
+import { defineGauges } from '../../part/gauges.ts'
+import { definePart } from '../../part/part.ts'
 
 /** The servers of the message bus; none if messages stay in this process. */
 export const BusServersToken = token<readonly string[]>('bus.Servers')

@@ -9,8 +9,8 @@ import type { Clock } from '../../../core/kernel/clock.ts'
 import { ClockToken, PauseInLongTurnToken } from '../../../core/kernel/clock.ts'
 import { SecretBoxToken } from '../../../core/kernel/secret.ts'
 import { token } from '../../../core/kernel/token.ts'
-import type { Counts, Sample } from '../../http/gauges.ts'
-import { defineGauges, makeCounts } from '../../http/gauges.ts'
+import type { Counts, Sample } from '../../part/gauges.ts'
+import { defineGauges, makeCounts } from '../../part/gauges.ts'
 
 /** What member clusters answered to this process since its start, and which of them failed. */
 export interface ClusterAnswers {

@@ -1,7 +1,7 @@
-import type { ServerOptions } from '../../cli/server-connection.ts'
+import type { ServerOptions } from '../../part/server-connection.ts'
 import type { KubeconfigOptions } from './kubeconfig.ts'
-import type { Describe } from '../../cli/describe.ts'
-import { examples, withServer } from '../../cli/describe.ts'
+import type { Describe } from '../../part/describe.ts'
+import { examples, withServer } from '../../part/describe.ts'
 
 export const kubeconfigCommands: Describe = (program, run, context) => {
   const kubeconfig = withServer(program.command('kubeconfig'))

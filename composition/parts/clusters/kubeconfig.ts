@@ -6,9 +6,9 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { dump, load } from 'js-yaml'
 import { makeUndiciApiClient } from '../../../adapters/api-client/undici-api-client.ts'
 import { getClientConfig } from '../../../plugins/clusters/clusters.routes.ts'
-import type { CommandContext, ExitCode } from '../../cli/command-context.ts'
-import type { ServerOptions, TaskServer } from '../../cli/server-connection.ts'
-import { onServer, told } from '../../cli/server-connection.ts'
+import type { CommandContext, ExitCode } from '../../part/command-context.ts'
+import type { ServerOptions, TaskServer } from '../../part/server-connection.ts'
+import { onServer, told } from '../../part/server-connection.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 
 export interface KubeconfigOptions extends ServerOptions {

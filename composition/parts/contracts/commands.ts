@@ -1,8 +1,8 @@
-import type { ServerOptions } from '../../cli/server-connection.ts'
+import type { ServerOptions } from '../../part/server-connection.ts'
 import type { ContractOptions, IssueOptions, RevokeOptions } from './contracts.ts'
 import type { LicensesInitOptions, LicensesVerifyOptions } from './licenses.ts'
-import type { Describe } from '../../cli/describe.ts'
-import { examples, withJson, withServerAndJson } from '../../cli/describe.ts'
+import type { Describe } from '../../part/describe.ts'
+import { examples, withJson, withServerAndJson } from '../../part/describe.ts'
 
 const describeLicenses: Describe = (program, run, context) => {
   const licenses = program

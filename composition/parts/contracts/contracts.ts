@@ -11,11 +11,11 @@ import {
   listContracts,
 } from '../../../plugins/contracts/contracts.routes.ts'
 import { issueLicense } from '../../../plugins/contracts/licenses.routes.ts'
-import type { CommandContext, ExitCode } from '../../cli/command-context.ts'
-import { printJson } from '../../cli/command-context.ts'
-import type { ServerOptions } from '../../cli/server-connection.ts'
-import { onServer, told } from '../../cli/server-connection.ts'
-import { printable } from '../../cli/command-context.ts'
+import type { CommandContext, ExitCode } from '../../part/command-context.ts'
+import { printJson } from '../../part/command-context.ts'
+import type { ServerOptions } from '../../part/server-connection.ts'
+import { onServer, told } from '../../part/server-connection.ts'
+import { printable } from '../../part/command-context.ts'
 
 export interface ContractOptions extends ServerOptions {
   readonly account?: string

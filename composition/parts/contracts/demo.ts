@@ -11,8 +11,8 @@ import type { ContractId, ContractTerms } from '../../../core/contracts/types.ts
 import { ClockToken, laterByDays } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
-import type { DemoOrganization, DemoSeeder, DemoWorld } from '../../part.ts'
-import { operatorCall } from '../../service/operator.ts'
+import type { DemoOrganization, DemoSeeder, DemoWorld } from '../../part/part.ts'
+import { operatorCall } from '../../part/operator.ts'
 
 /** Before the first month of usage. */
 const begunBefore = 150

@@ -7,10 +7,10 @@ import { licenseFaults } from '../../../core/contracts/licenses.ts'
 import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../../core/contracts/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken, secret, SecretBoxToken } from '../../../core/kernel/secret.ts'
-import { operatorCall } from '../../service/operator.ts'
-import { StartRefused } from '../../boot.ts'
-import type { CommonOptions, ExitCode, PartContext } from '../../cli/command-context.ts'
-import { printJson } from '../../cli/command-context.ts'
+import { operatorCall } from '../../part/operator.ts'
+import { StartRefused } from '../../part/boot.ts'
+import type { CommonOptions, ExitCode, PartContext } from '../../part/command-context.ts'
+import { printJson } from '../../part/command-context.ts'
 
 export interface LicensesInitOptions extends CommonOptions {
   readonly organization?: string

@@ -7,8 +7,8 @@ import { FeatureClaimsToken, SpokeSlicesToken, VersionInRangeToken } from '../..
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import { YamlTextToken } from '../../../core/packages/ports.ts'
 import { featureSetsPlugin } from '../../../plugins/hubs/featuresets/plugin.ts'
-import { bind } from '../../binding.ts'
-import { definePart } from '../../part.ts'
+import { bind } from '../../part/binding.ts'
+import { definePart } from '../../part/part.ts'
 
 /** The longest time to compare spokes with their cluster set before other work gets a turn. */
 const comparingSliceMilliseconds = 4

@@ -16,10 +16,10 @@ import { ClusterDependentsPort, ClusterStoreToken, MemberClustersToken } from '.
 import { makeSpokeRemovals } from '../../../core/hubs/spokes/removal.ts'
 import { AgentImagesToken, CertificateRequestReaderToken, HubMembersToken } from '../../../core/hubs/spokes/ports.ts'
 import { spokesPlugin } from '../../../plugins/hubs/spokes/plugin.ts'
-import { withDefault } from '../../config/setting.ts'
-import { matching } from '../../config/setting-type.ts'
-import { bind } from '../../binding.ts'
-import { definePart } from '../../part.ts'
+import { withDefault } from '../../part/setting.ts'
+import { matching } from '../../part/setting-type.ts'
+import { bind } from '../../part/binding.ts'
+import { definePart } from '../../part/part.ts'
 
 /** Hubs and spokes, beside the connections to clusters. */
 export const part = definePart({

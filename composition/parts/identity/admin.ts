@@ -14,11 +14,11 @@ import { makeUnlockUser } from '../../../core/identity/accounts/user-changes.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
-import { operatorCall } from '../../service/operator.ts'
+import { operatorCall } from '../../part/operator.ts'
 import { generatePassword, ofUserCreation, userCreation } from './user-creation.ts'
-import { StartRefused } from '../../boot.ts'
-import type { CommonOptions, ExitCode, PartContext } from '../../cli/command-context.ts'
-import { printJson } from '../../cli/command-context.ts'
+import { StartRefused } from '../../part/boot.ts'
+import type { CommonOptions, ExitCode, PartContext } from '../../part/command-context.ts'
+import { printJson } from '../../part/command-context.ts'
 
 export interface CreateUserOptions extends CommonOptions {
   readonly email: string

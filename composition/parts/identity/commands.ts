@@ -1,7 +1,7 @@
-import type { CommonOptions } from '../../cli/command-context.ts'
+import type { CommonOptions } from '../../part/command-context.ts'
 import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from './admin.ts'
-import type { Describe } from '../../cli/describe.ts'
-import { examples, withJson } from '../../cli/describe.ts'
+import type { Describe } from '../../part/describe.ts'
+import { examples, withJson } from '../../part/describe.ts'
 
 const passwordOption = [
   '--password-file <file>',

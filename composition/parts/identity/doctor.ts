@@ -1,7 +1,7 @@
 import { missingForCustomTokens, readSigningKey } from '../../../adapters/security/jose-custom-tokens.ts'
-import type { Finding } from '../../cli/doctor/finding.ts'
-import { warning } from '../../cli/doctor/finding.ts'
-import type { FrameSettings } from '../../config/frame-settings.ts'
+import type { Finding } from '../../part/finding.ts'
+import { warning } from '../../part/finding.ts'
+import type { FrameSettings } from '../../part/frame-settings.ts'
 import { customTokenOptions } from './settings.ts'
 import type { IdentityValues } from './settings.ts'
 

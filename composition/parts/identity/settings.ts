@@ -1,6 +1,6 @@
-import type { ValuesOf } from '../../config/setting.ts'
-import { absentUnlessSet, withDefault } from '../../config/setting.ts'
-import { matching, secretWords, wholeNumber, wordOf, words } from '../../config/setting-type.ts'
+import type { ValuesOf } from '../../part/setting.ts'
+import { absentUnlessSet, withDefault } from '../../part/setting.ts'
+import { matching, secretWords, wholeNumber, wordOf, words } from '../../part/setting-type.ts'
 import type { CustomTokenOptions } from '../../../adapters/security/jose-custom-tokens.ts'
 
 /** The settings of identity. */

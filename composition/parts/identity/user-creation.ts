@@ -13,9 +13,9 @@ import {
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import type { Given } from '../../../plugins/kit/group.ts'
-import { StartRefused } from '../../boot.ts'
-import type { MakeFirstAdmin } from '../../service/operator.ts'
-import { operatorCall } from '../../service/operator.ts'
+import { StartRefused } from '../../part/boot.ts'
+import type { MakeFirstAdmin } from '../../part/operator.ts'
+import { operatorCall } from '../../part/operator.ts'
 import type { IdentityValues } from './settings.ts'
 
 /** The ports of which an account is created. */

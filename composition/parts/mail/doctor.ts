@@ -3,8 +3,8 @@ import type { SmtpPlace } from '../../../adapters/mail/mail-url.ts'
 import { mailUrlForms, parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { verifySmtp } from '../../../adapters/mail/mailers.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
-import { canBeMade } from '../../cli/doctor/doctor-checks.ts'
-import type { Finding } from '../../cli/doctor/finding.ts'
+import { canBeMade } from '../../runtime/cli/doctor/doctor-checks.ts'
+import type { Finding } from '../../part/finding.ts'
 
 const mailFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'mail', state, message })
 

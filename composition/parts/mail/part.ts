@@ -20,14 +20,14 @@ export const BindMailOutboxToken = token<(tx: SqlRunner) => MailOutbox>('mail.Bi
 type MailTally = Record<keyof DeliveryCount, number>
 /** The outcomes of mail in this process, for the metrics. */
 const MailTallyToken = token<MailTally>('mail.Tally')
-import type { Boot } from '../../boot.ts'
-import type { ValuesOf } from '../../config/setting.ts'
-import { absentUnlessSet, withDefault } from '../../config/setting.ts'
-import { matching, secretUrl } from '../../config/setting-type.ts'
-import { bind, using } from '../../binding.ts'
-import { defineGauges } from '../../http/gauges.ts'
-import { definePart } from '../../part.ts'
-import { spansOf } from '../../spans.ts'
+import type { Boot } from '../../part/boot.ts'
+import type { ValuesOf } from '../../part/setting.ts'
+import { absentUnlessSet, withDefault } from '../../part/setting.ts'
+import { matching, secretUrl } from '../../part/setting-type.ts'
+import { bind, using } from '../../part/binding.ts'
+import { defineGauges } from '../../part/gauges.ts'
+import { definePart } from '../../part/part.ts'
+import { spansOf } from '../../part/spans.ts'
 import { mailPlugin } from '../../../plugins/mail/plugin.ts'
 
 const mailText = secretUrl(/^(folder:.+|smtps?:\/\/.+)$/s, mailUrlForms)

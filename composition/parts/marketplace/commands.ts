@@ -1,6 +1,6 @@
-import type { CommonOptions } from '../../cli/command-context.ts'
-import type { Describe } from '../../cli/describe.ts'
-import { examples, withJson } from '../../cli/describe.ts'
+import type { CommonOptions } from '../../part/command-context.ts'
+import type { Describe } from '../../part/describe.ts'
+import { examples, withJson } from '../../part/describe.ts'
 import type { InstallerCreateOptions, MeteringRecordOptions } from './marketplace.ts'
 
 const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]

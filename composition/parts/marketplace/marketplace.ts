@@ -21,10 +21,10 @@ import type { RecordedCall, RecordedUsage, RecordFilter, UsageWords } from '../.
 import { callOutcomes, usageStates } from '../../../core/marketplace/metering/types.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { maxListRows } from '../../../core/kernel/page.ts'
-import { operatorCall } from '../../service/operator.ts'
-import { StartRefused } from '../../boot.ts'
-import type { CommonOptions, ExitCode, PartContext, Ports } from '../../cli/command-context.ts'
-import { printable, printJson } from '../../cli/command-context.ts'
+import { operatorCall } from '../../part/operator.ts'
+import { StartRefused } from '../../part/boot.ts'
+import type { CommonOptions, ExitCode, PartContext, Ports } from '../../part/command-context.ts'
+import { printable, printJson } from '../../part/command-context.ts'
 
 export interface InstallerCreateOptions extends CommonOptions {
   readonly account?: string

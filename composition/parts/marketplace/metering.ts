@@ -35,13 +35,13 @@ import {
   UsageLedgerToken,
 } from '../../../core/marketplace/metering/ports.ts'
 import { meteringPlugin } from '../../../plugins/marketplace/metering/plugin.ts'
-import { bind } from '../../binding.ts'
-import { absentUnlessSet, withDefault } from '../../config/setting.ts'
-import type { SettingType } from '../../config/setting-type.ts'
-import { listOf, matching, origin, words, yesNo } from '../../config/setting-type.ts'
-import { defineGauges } from '../../http/gauges.ts'
-import { definePart } from '../../part.ts'
-import { fetchSpan, spansOf } from '../../spans.ts'
+import { bind } from '../../part/binding.ts'
+import { absentUnlessSet, withDefault } from '../../part/setting.ts'
+import type { SettingType } from '../../part/setting-type.ts'
+import { listOf, matching, origin, words, yesNo } from '../../part/setting-type.ts'
+import { defineGauges } from '../../part/gauges.ts'
+import { definePart } from '../../part/part.ts'
+import { fetchSpan, spansOf } from '../../part/spans.ts'
 
 const ProviderEgressToken = token<EgressClient>('metering.ProviderEgress')
 

@@ -14,8 +14,8 @@ import {
 import { makeNamedRepositories } from '../../../core/packages/repositories/repositories.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
 import { chartRepositoriesPlugin } from '../../../plugins/packages/repositories/plugin.ts'
-import { bind, lazily } from '../../binding.ts'
-import { definePart } from '../../part.ts'
+import { bind, lazily } from '../../part/binding.ts'
+import { definePart } from '../../part/part.ts'
 
 /** The named chart repositories of accounts. */
 export const part = definePart({

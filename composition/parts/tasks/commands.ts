@@ -1,7 +1,7 @@
-import type { ServerOptions } from '../../cli/server-connection.ts'
+import type { ServerOptions } from '../../part/server-connection.ts'
 import type { ListOptions } from './tasks.ts'
-import type { Describe } from '../../cli/describe.ts'
-import { examples, withServerAndJson } from '../../cli/describe.ts'
+import type { Describe } from '../../part/describe.ts'
+import { examples, withServerAndJson } from '../../part/describe.ts'
 
 export const tasksCommands: Describe = (program, run, context) => {
   const tasks = program

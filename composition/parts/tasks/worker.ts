@@ -11,9 +11,9 @@ import type {
 } from '../../../core/tasks/ports.ts'
 import type { Worker } from '../../../core/tasks/worker.ts'
 import { startWorker } from '../../../core/tasks/worker.ts'
-import type { Boot } from '../../boot.ts'
-import type { Durations, Sample } from '../../http/gauges.ts'
-import { makeDurations } from '../../http/gauges.ts'
+import type { Boot } from '../../part/boot.ts'
+import type { Durations, Sample } from '../../part/gauges.ts'
+import { makeDurations } from '../../part/gauges.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 
 /** The bus of tasks with its connection. `serve` starts the connection; commands need none. */

@@ -7,7 +7,7 @@ import type { OpenSpan, PoolLoad, Tracing } from '../../../core/platform/ports.t
 import { noTracing } from '../../../core/platform/ports.ts'
 import type { EndedWait } from '../../../adapters/outbound/account-turns.ts'
 import { endedWaits } from '../../../adapters/outbound/account-turns.ts'
-import type { StatementCounts } from '../../service/tracing.ts'
+import type { StatementCounts } from '../../runtime/service/tracing.ts'
 import type { ClosingPlace, Stoppable, ThreadEnd } from './closing-thread.ts'
 import { resultOf } from './closing-work.ts'
 

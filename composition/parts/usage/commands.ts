@@ -1,6 +1,6 @@
 import type { UsageCloseOptions, UsageExplainOptions, UsageMonthOptions } from './usage-commands.ts'
-import type { Describe } from '../../cli/describe.ts'
-import { examples, withJson } from '../../cli/describe.ts'
+import type { Describe } from '../../part/describe.ts'
+import { examples, withJson } from '../../part/describe.ts'
 
 export const usageCommands: Describe = (program, run, context) => {
   const usage = program

@@ -18,7 +18,7 @@ import { makeCarryIntervals } from '../../../core/usage/events/upkeep.ts'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
 import { CloseMonthToken } from '../../../core/usage/months/close.ts'
 import type { MonthKey, UnixSeconds } from '../../../core/usage/types.ts'
-import type { DemoCluster, DemoSeeder, DemoWorld } from '../../part.ts'
+import type { DemoCluster, DemoSeeder, DemoWorld } from '../../part/part.ts'
 
 /** The months before the present one for which there is usage. */
 const wholeMonths = 3

@@ -1,6 +1,6 @@
-import type { ValuesOf } from '../../config/setting.ts'
-import { withDefault } from '../../config/setting.ts'
-import { wordOf } from '../../config/setting-type.ts'
+import type { ValuesOf } from '../../part/setting.ts'
+import { withDefault } from '../../part/setting.ts'
+import { wordOf } from '../../part/setting-type.ts'
 
 /** The settings of usage. */
 export const usageSettings = {

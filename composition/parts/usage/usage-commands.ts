@@ -15,10 +15,10 @@ import { MonthStoreToken, UsageInputsToken } from '../../../core/usage/months/po
 import type { MonthKey, UsageSegment } from '../../../core/usage/types.ts'
 import { usageClasses, usageProducts } from '../../../core/usage/types.ts'
 import { UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
-import { operatorCall } from '../../service/operator.ts'
-import type { CommonOptions, ExitCode, PartContext, Ports } from '../../cli/command-context.ts'
-import { printJson } from '../../cli/command-context.ts'
-import { printable } from '../../cli/command-context.ts'
+import { operatorCall } from '../../part/operator.ts'
+import type { CommonOptions, ExitCode, PartContext, Ports } from '../../part/command-context.ts'
+import { printJson } from '../../part/command-context.ts'
+import { printable } from '../../part/command-context.ts'
 
 export interface UsageMonthOptions extends CommonOptions {
   readonly org: string

@@ -1,6 +1,6 @@
 import { makeLogScope } from '../../../adapters/logging/bunyan-log.ts'
-import { makeWithinRequest } from '../../../composition/http/request/request-context.ts'
-import type { RequestContext } from '../../../composition/http/request/request-context.ts'
+import { makeWithinRequest } from '../../../composition/runtime/http/request/request-context.ts'
+import type { RequestContext } from '../../../composition/runtime/http/request/request-context.ts'
 import { noTracing } from '../../../core/platform/ports.ts'
 import { startOtlpReceiver } from '../../support/otlp-receiver.ts'
 import { bars } from '../bars.ts'

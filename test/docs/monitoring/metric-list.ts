@@ -1,5 +1,5 @@
-import { frameMetrics } from '../../../composition/http/metrics.ts'
-import type { Gauge } from '../../../composition/http/gauges.ts'
+import { frameMetrics } from '../../../composition/runtime/http/metrics.ts'
+import type { Gauge } from '../../../composition/part/gauges.ts'
 import { loadParts } from '../../../composition/parts.ts'
 
 /** A metric as a part, or the frame, declares it. */

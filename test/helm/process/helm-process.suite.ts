@@ -9,9 +9,9 @@ import type { FakeApi } from '../../support/fake-api.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import { handleOn, messageOf, type Handle } from './helm-runner.suite.ts'
 import type { ProcessBench } from './process-bench.ts'
-import type { Assertions } from '../../../composition/port-tests/assertions.ts'
-import type { SuiteAbout } from '../../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../../composition/port-tests/contract-suite.ts'
+import type { Assertions } from '../../../composition/runtime/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../../composition/runtime/port-tests/contract-suite.ts'
 
 const open = new AbortController().signal
 const endless = '{{- range until 100000 }}{{- range until 100000 }}{{- end }}{{- end }}\n'

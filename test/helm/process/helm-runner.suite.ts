@@ -7,9 +7,9 @@ import type { HelmChart, HelmEvent, HelmFlags, HelmRunner, HelmWork } from '../.
 import { chartArchive, chartYaml } from '../../support/charts/archive.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import type { ChartSpec } from './trial-charts.ts'
-import type { Assertions } from '../../../composition/port-tests/assertions.ts'
-import type { SuiteAbout } from '../../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../../composition/port-tests/contract-suite.ts'
+import type { Assertions } from '../../../composition/runtime/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A runner and the cluster that it works on. */
 export interface RunnerBench {

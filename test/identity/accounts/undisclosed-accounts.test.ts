@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
-import { pathNames } from '../../../composition/http/openapi/parameters.ts'
+import { pathNames } from '../../../composition/runtime/http/openapi/parameters.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
 import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
 import { makeListOrganizationsOfUser } from '../../../core/organizations/organizations/organizations.ts'

@@ -1,7 +1,7 @@
 import type { DriverConfigurationStore } from '../../../core/packages/ports.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import type { SuiteAbout } from '../../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../../composition/port-tests/contract-suite.ts'
+import type { SuiteAbout } from '../../../composition/runtime/port-tests/contract-suite.ts'
+import { contractSuite } from '../../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A store with two accounts that have set nothing. */
 export interface DriverStoreWorld {

@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
-import { propsOf } from '../../../composition/http/request/decode.ts'
+import { propsOf } from '../../../composition/runtime/http/request/decode.ts'
 import {
   parseGoDuration,
   Duration,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
-import type { CommandContext } from '../../../composition/cli/command-context.ts'
+import type { CommandContext } from '../../../composition/part/command-context.ts'
 import { runCommandLine } from '../../../composition/moorage.ts'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
 import type { UnixSeconds } from '../../../core/usage/types.ts'

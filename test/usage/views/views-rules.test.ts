@@ -3,7 +3,12 @@ import { crc32, gunzipSync } from 'node:zlib'
 import test from 'ava'
 import fc from 'fast-check'
 import { packText, unpackText } from '../../../adapters/sql/usage/packed-text.ts'
-import { gzipPieces, joinedCrc, preferenceFor, preferredType } from '../../../composition/http/answer/reply-answer.ts'
+import {
+  gzipPieces,
+  joinedCrc,
+  preferenceFor,
+  preferredType,
+} from '../../../composition/runtime/http/answer/reply-answer.ts'
 import type { ReportedChange } from '../../../core/usage/views/ports.ts'
 import { cpuQuantity, podDetails, sizeQuantity, volumeDetails } from '../../../core/usage/views/namespace-reports.ts'
 import { csvCell } from '../../../core/usage/views/csv.ts'
