@@ -15,14 +15,14 @@ type RowsOf<P> = P extends { readonly settings?: infer Rows } ? NonNullable<Rows
 /** Every setting of the frame and of the parts of this repository. */
 export type Settings = FrameSettings & ValuesOf<Intersection<RowsOf<OwnPart>>>
 
-/** The parts of this repository. */
+/** The parts of this repository. @internal */
 export const ownParts: OwnParts = { load: loadParts, commands: partCommands }
 
 /** Runs `moorage ...` and returns its exit code: 0 done, 1 failed, 2 wrong usage. */
 export const runCommandLine = (words: readonly string[], context: CommandContext): Promise<ExitCode> =>
   runCommands(words, { ...context, ownParts })
 
-/** Reads the file and the environment. Throws StartRefused with every problem at once. */
+/** Reads the file and the environment. Throws StartRefused with every problem at once. @internal */
 export const loadConfig = async (input: Omit<ConfigInput, 'ownParts'>): Promise<LoadedConfig<Settings>> => {
   const { loadConfig: load } = await import('./runtime/config/config.ts')
   return (await load({ ...input, ownParts: loadParts })) as LoadedConfig<Settings>

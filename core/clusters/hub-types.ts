@@ -74,6 +74,8 @@ export const distribution = {
   coreFeatureSet: 'opscenter-core',
   /** The controllers act on no set profile without these features. */
   coreFeatures: ['opscenter-features', 'kube-ui-server'],
+  /** What brings the namespaces and the bootstrap of the suite to every spoke: works for many of this namespace. */
+  bootstrap: { namespace: 'open-cluster-management-addon', names: ['ace-namespace', 'ace-bootstrap'] },
   /** In the spec of a binding: the suite version that the spoke stays at. Empty: it follows the set profile. */
   pinnedVersion: 'opscenterFeaturesVersion',
   /** In the status of a binding: the suite version that the spoke has. */
@@ -108,6 +110,13 @@ export const manifestWorkKind: HubKind = {
   apiVersion: 'work.open-cluster-management.io/v1',
   kind: 'ManifestWork',
   plural: 'manifestworks',
+}
+
+/** On a hub: a work that is sent to many spokes. */
+export const manifestWorkReplicaSetKind: HubKind = {
+  apiVersion: 'work.open-cluster-management.io/v1alpha1',
+  kind: 'ManifestWorkReplicaSet',
+  plural: 'manifestworkreplicasets',
 }
 
 /** On a spoke: what the agents report to the hub as `status.clusterClaims`. */

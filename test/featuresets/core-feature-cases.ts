@@ -1,6 +1,7 @@
 import { expectStatus } from '../clusters/cluster-world.ts'
 import { appliedStatus, modelOf } from './features-world.ts'
 import { disable, install, world } from './feature-sets.fixture.ts'
+import { bootstrapWorkPath, makeBootstrapWorks } from '../support/hub/bootstrap-works.ts'
 import { needing } from '../support/components/needing.ts'
 
 /**
@@ -23,6 +24,8 @@ const spokeAt = async (set: string, pinned: string, observed: string): Promise<s
     observedOpscenterFeaturesVersion: observed,
   })
 }
+const statusOf = async (set: string, feature: string): Promise<{ reasons?: Record<string, string> }> =>
+  (await expectStatus(world.ofSet('GET', set, `/sync-status/${feature}`), 200)).json
 const pinnedVersion = async (spoke: string): Promise<unknown> =>
   (await world.specOf('managedclusterprofilebindings', { namespace: spoke, name: spoke }))?.['opscenterFeaturesVersion']
 const setVersion = async (set: string): Promise<string> =>
@@ -34,6 +37,30 @@ const withSuite = (version: string) => ({
 })
 
 export const declareCoreFeatureCases = (): void => {
+  test.serial('a hub without the bootstrap of the suite gives features to no cluster, and says so', async (t) => {
+    const set = await world.set()
+    await world.profile(set, withSuite('v1.0.0'))
+    const spoke = await world.spoke(set, undefined)
+    await world.server.request('DELETE', bootstrapWorkPath('ace-bootstrap'))
+    t.teardown(() => makeBootstrapWorks(world.server))
+    const said = /gives features to no cluster: it lacks ace-bootstrap \(ManifestWorkReplicaSet in open-cluster/
+    t.regex((await statusOf(set, suite)).reasons?.[spoke] ?? '', said)
+    await makeBootstrapWorks(world.server)
+    t.notRegex((await statusOf(set, suite)).reasons?.[spoke] ?? '', said)
+  })
+
+  test.serial(
+    'a cluster that stays at a version without values of the suite gets nothing, and it is said',
+    async (t) => {
+      const set = await world.set()
+      await world.profile(set, withSuite('v1.0.0'))
+      const [kept, following] = [await spokeAt(set, 'v1.0.0', 'v1.0.0'), await spokeAt(set, '', 'v1.0.0')]
+      const { reasons } = await statusOf(set, suite)
+      t.regex(reasons?.[kept] ?? '', /stays at version v1\.0\.0 of the suite, and its profile has no values/)
+      t.notRegex(reasons?.[following] ?? '', /stays at version/)
+    },
+  )
+
   test.serial('without a known version on the hub, no update is possible', async (t) => {
     const set = await world.set()
     await world.profile(set, withSuite('v1.0.0'))

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
+import { makeBootstrapWorks } from '../support/hub/bootstrap-works.ts'
 import { installHubCrds } from '../support/hub/install-hub-crds.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService } from '../support/service.ts'
@@ -82,6 +83,7 @@ export const modelOf = (featureSet: string, releases: Readonly<Record<string, ob
 export const startFeatureFixture = async ({ hasFixedNames = false }: { readonly hasFixedNames?: boolean } = {}) => {
   const server = (await (hasFixedNames ? spokeKubernetes() : kubernetes()))!
   await installHubCrds(server)
+  await makeBootstrapWorks(server)
   const service = await startService()
   const people = makePeople(service)
   const owner = await people.person('owner')

@@ -12,7 +12,7 @@ import type { FeatureClaim, FeatureClaims } from './claims.ts'
 import type { ClusterSetRef, SetReadFailure } from './cluster-set.ts'
 import { findMembers } from './cluster-set.ts'
 import type { VersionInRange } from './ports.ts'
-import { hasFeaturesClaim, lacksFeaturesClaim, whyRejected } from './unserved.ts'
+import { hasFeaturesClaim, lacksFeaturesClaim, whyNotBootstrapped, whyPinnedInVain, whyRejected } from './unserved.ts'
 
 /** The feature is neither in the catalogue of the hub nor installed on the cluster set. */
 export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound', 'The hub does not have this feature.')
@@ -43,6 +43,8 @@ export interface SpokeFeatures {
   readonly silence: string | undefined
   /** Whether the hub knows the identity of the spoke. It serves none that it does not know. */
   readonly isIdentified: boolean
+  /** Why the hub gives it nothing further; undefined if it does. */
+  readonly pinnedInVain?: string | undefined
   /** Why its work with a feature set is not applied, by the name of the feature set. */
   readonly unapplied: ReadonlyMap<string, string>
 }
@@ -158,7 +160,9 @@ const unappliedWorks = (works: readonly HubObject[]): ReadonlyMap<string, Readon
 const makeSpokeFeatures = (
   claims: FeatureClaims,
   works: readonly HubObject[],
+  bindings: readonly HubObject[],
 ): ((cluster: HubObject) => SpokeFeatures) => {
+  const pinned = new Map(bindings.map((binding) => [binding.namespace, whyPinnedInVain(binding)]))
   const [unready, unapplied] = [unreadyFeatures(works), unappliedWorks(works)]
   return (cluster) => ({
     claim: claims.of(cluster),
@@ -166,6 +170,7 @@ const makeSpokeFeatures = (
     unready: unready.get(cluster.name) ?? none,
     silence: whySilent(cluster),
     isIdentified: isIdentified(cluster),
+    pinnedInVain: pinned.get(cluster.name),
     unapplied: unapplied.get(cluster.name) ?? noReasons,
   })
 }
@@ -204,12 +209,15 @@ const addStep = (
   tally: Tally,
   cluster: string,
   { reason }: FeatureStep,
-  { isIdentified: isKnown }: SpokeFeatures,
+  { isIdentified: isKnown, pinnedInVain }: SpokeFeatures,
   rejected?: string,
 ): void => {
   if (reason === undefined) tally.insyncClusters.push(cluster)
   else tally.outOfSyncClusters.push(cluster)
-  const reasons = [isKnown ? undefined : unidentified, ...(reason === undefined ? [] : [rejected, reason])]
+  const reasons = [
+    isKnown ? undefined : unidentified,
+    ...(reason === undefined ? [] : [rejected, pinnedInVain, reason]),
+  ]
   const text = reasons.filter((each) => each !== undefined).join(' ')
   if (text !== '' && tally.reasons.size < maxReasons) tally.reasons.set(cluster, text)
 }
@@ -225,8 +233,9 @@ export const makeSyncComparison = (
   installed: InstalledFeatures,
   { features }: Pick<Catalogue, 'features'>,
   isInRange: VersionInRange,
+  notBootstrapped?: string,
 ): SyncComparison => {
-  const rejected = whyRejected(installed.keys())
+  const rejected = notBootstrapped ?? whyRejected(installed.keys())
   const tallies = new Map([...installed.keys()].map((name) => [name, newTally()]))
   const unknown: (readonly [cluster: string, spoke: SpokeFeatures])[] = []
 
@@ -294,21 +303,25 @@ export const makeListSyncStatuses =
     const opened = await hubs.open(call, grant)
     if (isLeft(opened)) return opened
     const hub = opened.right
-    const [clusters, works, profile, features] = await Promise.all([
+    const [clusters, works, profile, features, bindings, notBootstrapped] = await Promise.all([
       findMembers(hub, clusterSet),
       listWorks(hub, clusterSet),
       hub.get(distribution.kinds.setProfile, { name: clusterSet }),
       readFeatures(hub),
+      hub.list(distribution.kinds.profileBinding),
+      whyNotBootstrapped(hub),
     ])
     if (isLeft(clusters)) return clusters
     if (isLeft(works)) return works
     if (isLeft(profile)) return profile
     if (isLeft(features)) return features
-    const featuresOf = makeSpokeFeatures(claims, works.right)
+    if (isLeft(bindings)) return bindings
+    const featuresOf = makeSpokeFeatures(claims, works.right, bindings.right)
     const comparison = makeSyncComparison(
       installedIn(profile.right),
       { features: features.right },
       rememberedRanges(isInRange),
+      notBootstrapped,
     )
     await Promise.all(
       clusters.right.map((cluster) => slices.run(() => comparison.add(cluster.name, featuresOf(cluster)))),
@@ -326,24 +339,27 @@ export const makeGetSyncStatus =
     const opened = await hubs.open(call, grant)
     if (isLeft(opened)) return opened
     const hub = opened.right
-    const [clusters, profile, feature] = await Promise.all([
+    const [clusters, profile, feature, bindings, notBootstrapped] = await Promise.all([
       findMembers(hub, clusterSet),
       hub.get(distribution.kinds.setProfile, { name: clusterSet }),
       hub.get(distribution.kinds.feature, { name }),
+      hub.list(distribution.kinds.profileBinding),
+      whyNotBootstrapped(hub),
     ])
     if (isLeft(clusters)) return clusters
     if (isLeft(profile)) return profile
     if (isLeft(feature)) return feature
+    if (isLeft(bindings)) return bindings
     const installed = installedIn(profile.right)
     const wanted = installed.get(name)
     if (wanted === undefined && feature.right === undefined)
       return left(FeatureMissing(`The hub has no feature ${name}.`))
     const works = wanted === undefined ? right([]) : await listWorks(hub, clusterSet, wanted.featureSet)
     if (isLeft(works)) return works
-    const featuresOf = makeSpokeFeatures(claims, works.right)
+    const featuresOf = makeSpokeFeatures(claims, works.right, bindings.right)
     const inRange = rememberedRanges(isInRange)
     const tally = newTally()
-    const rejected = wanted === undefined ? undefined : whyRejected(installed.keys())
+    const rejected = wanted === undefined ? undefined : (notBootstrapped ?? whyRejected(installed.keys()))
     await Promise.all(
       clusters.right.map((cluster) =>
         slices.run(() => {

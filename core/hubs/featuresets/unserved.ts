@@ -1,9 +1,16 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Hub, HubObject, SpokeSupplies } from '../../clusters/hubs/ports.ts'
-import { claimedUid, claimText, distribution, isIdentified } from '../../clusters/hub-types.ts'
+import {
+  claimedUid,
+  claimText,
+  distribution,
+  isIdentified,
+  manifestWorkReplicaSetKind,
+} from '../../clusters/hub-types.ts'
 import type { ClusterStore } from '../../clusters/ports.ts'
 import type { Cluster } from '../../clusters/types.ts'
 import { mapWithin } from '../../kernel/concurrency.ts'
+import { at, textAt } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { OpenedSet } from './cluster-set.ts'
 import { listMembers } from './cluster-set.ts'
@@ -47,6 +54,33 @@ export const whyRejected = (features: Iterable<string>): string | undefined => {
   return present.size === 0 || missing.length === 0
     ? undefined
     : `The hub gives no features to a cluster set without ${missing.join(' and ')}. Install them on the set.`
+}
+
+/**
+ * Returns why the hub gives features to no spoke, whatever is installed: it lacks what brings the bootstrap of the suite
+ * to spokes. Undefined if it has it, or if the credential may not read it.
+ */
+export const whyNotBootstrapped = async (hub: Pick<Hub, 'list'>): Promise<string | undefined> => {
+  const { namespace, names } = distribution.bootstrap
+  const found = await hub.list(manifestWorkReplicaSetKind, { namespace, isMetadataOnly: true })
+  if (isLeft(found)) return undefined
+  const present = new Set(found.right.map(({ name }) => name))
+  const missing = names.filter((name) => !present.has(name))
+  return missing.length === 0
+    ? undefined
+    : `The hub gives features to no cluster: it lacks ${missing.join(' and ')} (${manifestWorkReplicaSetKind.kind} in ${namespace}).`
+}
+
+/**
+ * Returns why the controllers give a spoke nothing further, by its binding: a version of the suite that it stays at
+ * needs values of the suite in the binding.
+ */
+export const whyPinnedInVain = ({ body }: Pick<HubObject, 'body'>): string | undefined => {
+  const version = textAt(body, 'spec', distribution.pinnedVersion)
+  return version === '' || at(body, 'spec', 'features', distribution.suiteFeature, 'values') !== undefined
+    ? undefined
+    : `It stays at version ${version} of the suite, and its profile has no values of ${distribution.suiteFeature}: ` +
+        'the hub gives it nothing new. Update the values of the feature on this cluster, or let it follow its set.'
 }
 
 /** Finds the record of a managed cluster: by the hub and the name there, otherwise by its UID. */
@@ -93,9 +127,11 @@ export const makeSupplySet =
       if (record !== undefined && (await supplies.supply(call, record, member))) suppliedNames.add(member.name)
     })
     const rejected = whyRejected(present)
+    const notBootstrapped = await whyNotBootstrapped(opened.hub)
     const isCore = featureSet === distribution.coreFeatureSet
     return members.right.flatMap((member) => {
       const reasons = [
+        notBootstrapped,
         rejected,
         isIdentified(member) ? undefined : suppliedNames.has(member.name) ? supplied : lacking,
         isCore || hasFeaturesClaim(member) ? undefined : lacksFeaturesClaim,

@@ -16,6 +16,7 @@ import { runClusterSetController } from './controllers/cluster-sets.ts'
 import type { HubWorld } from './controllers/hub-world.ts'
 import { runTaintController } from './controllers/taint-clusters.ts'
 import { runLeaseController } from './controllers/watch-leases.ts'
+import { makeBootstrapWorks } from './bootstrap-works.ts'
 import { startClusterGateway } from './gateway/cluster-gateway.ts'
 import { installHubCrds } from './install-hub-crds.ts'
 import { runKlusterletOperator } from './klusterlet/klusterlet-operator.ts'
@@ -95,6 +96,7 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
       ? [installHubCrds(server, ['hub', 'spoke'])]
       : [installHubCrds(server), installHubCrds(spokeServer, ['spoke'])],
   )
+  await makeBootstrapWorks(server)
   const client = makeKubeClient(server, { token: server.tokenFor('admin') })
   const spoke = spokeServer === server ? client : makeKubeClient(spokeServer, { token: spokeServer.tokenFor('admin') })
   await seedHub(client)
