@@ -1,10 +1,10 @@
 import { definedFields } from '../../core/kernel/json.ts'
-import type { Token } from '../../core/kernel/token.ts'
+import type { PortKey } from '../../core/kernel/port-key.ts'
 import type { Given, Needs } from '../../plugins/kit/group.ts'
 
 /** How a port is made of the ports that it needs. Data: nothing is made until something that is used needs the port. */
 export interface Binding {
-  readonly token: Token<unknown>
+  readonly token: PortKey<unknown>
   readonly needs: Needs
   readonly make: (given: Readonly<Record<string, unknown>>) => unknown
   /** Closes what was made, when the service stops. What is made last is closed first. */
@@ -15,15 +15,15 @@ export interface Binding {
  * Binds a port to the function that makes it, which is called at most once. `needs` names the ports that it receives,
  * by their tokens; an `optional` one may be undefined. Throw StartRefused for what the operator can repair.
  */
-export function bind<T, N extends Needs>(token: Token<T>, needs: N, make: (given: Given<N>) => NoInfer<T>): Binding
+export function bind<T, N extends Needs>(token: PortKey<T>, needs: N, make: (given: Given<N>) => NoInfer<T>): Binding
 /** `close` is called with what was made, when the service stops. */
 export function bind<T, N extends Needs, Made extends T>(
-  token: Token<T>,
+  token: PortKey<T>,
   needs: N,
   make: (given: Given<N>) => Made,
   close: (made: Made) => unknown,
 ): Binding
-export function bind(token: Token<unknown>, needs: Needs, make: unknown, close?: unknown): Binding {
+export function bind(token: PortKey<unknown>, needs: Needs, make: unknown, close?: unknown): Binding {
   return { token, needs, make, ...definedFields({ close }) } as Binding
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../core/kernel/principal.ts'
-import { token } from '../../core/kernel/token.ts'
+import { portKey } from '../../core/kernel/port-key.ts'
 
 /** Returns a call by the operator of the service: without a signed-in user, from this machine. */
 export const operatorCall = (operation: string, signal: AbortSignal = new AbortController().signal): Call => ({
@@ -20,4 +20,4 @@ export interface FirstAdmin {
 
 /** Creates the first site admin when the store has none; resolves undefined otherwise. Rejects with StartRefused. */
 export type MakeFirstAdmin = () => Promise<FirstAdmin | undefined>
-export const FirstAdminToken = token<MakeFirstAdmin>('identity.FirstAdmin')
+export const FirstAdminPort = portKey<MakeFirstAdmin>('identity.FirstAdmin')

@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../core/kernel/failure.ts'
-import type { Token } from '../../core/kernel/token.ts'
+import type { PortKey } from '../../core/kernel/port-key.ts'
 import type { SpanAttributes, SpanStart, Tracing } from '../../core/platform/ports.ts'
 import type { Binding } from './binding.ts'
 
@@ -16,13 +16,13 @@ export interface SpanMethod {
 
 /** The methods of a port whose calls are spans. */
 export interface PortSpans {
-  readonly port: Token<unknown>
+  readonly port: PortKey<unknown>
   readonly methods: Readonly<Record<string, SpanMethod>>
 }
 
 /** Declares spans of a port: each call of a named method is one. */
 export const spansOf = <Port>(
-  port: Token<Port>,
+  port: PortKey<Port>,
   methods: { readonly [M in keyof Port & string]?: SpanMethod },
 ): PortSpans => ({ port, methods: methods as PortSpans['methods'] })
 

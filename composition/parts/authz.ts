@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import {
-  AccessMemoryToken,
+  AccessMemoryPort,
   makeAccessMemory,
   noAccessMemory,
   rememberFacts,
@@ -12,19 +12,19 @@ import { makeAccessRevisions } from '../../adapters/sql/authz/access-revisions.t
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
 import { makeSqlRoleStore, roleObjectRows } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainToken } from '../../core/audit/ports.ts'
+import { AuditChainPort } from '../../core/audit/ports.ts'
 import { makeAuthorizer } from '../../core/authz/authorizer.ts'
 import {
-  AuthorizationFactsToken,
-  AuthorizationSchemaToken,
-  AuthorizerToken,
-  CatalogueToken,
-  RoleStoreToken,
-  RoleUnitOfWorkToken,
+  AuthorizationFactsPort,
+  AuthorizationSchemaPort,
+  AuthorizerPort,
+  CataloguePort,
+  RoleStorePort,
+  RoleUnitOfWorkPort,
 } from '../../core/authz/ports.ts'
 import { compileSchema } from '../../core/authz/schema.ts'
-import { CachesToken } from '../../core/kernel/cache.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { CachesPort } from '../../core/kernel/cache.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { authzPlugin } from '../../plugins/authz/plugin.ts'
 import { StartRefused } from '../part/boot.ts'
 import { bind, lazily } from '../part/binding.ts'
@@ -35,7 +35,7 @@ import { spansOf } from '../part/spans.ts'
 export const part = definePart({
   plugin: authzPlugin,
   spans: [
-    spansOf(AuthorizerToken, {
+    spansOf(AuthorizerPort, {
       authorize: {
         name: 'authorize',
         attributes: ([, object, relation]) => ({
@@ -75,27 +75,27 @@ export const part = definePart({
     const roles = lazily(() => makeSqlRoleStore(database))
     const rights = lazily(() => makeSqlRightsStore(database))
     return [
-      bind(CatalogueToken, {}, () => catalogue),
-      bind(AuthorizationSchemaToken, { catalogue: CatalogueToken }, ({ catalogue }) => {
+      bind(CataloguePort, {}, () => catalogue),
+      bind(AuthorizationSchemaPort, { catalogue: CataloguePort }, ({ catalogue }) => {
         const schema = compileSchema(catalogue)
         if (isLeft(schema)) throw new StartRefused(schema.left)
         return schema.right
       }),
-      bind(AccessMemoryToken, { caches: CachesToken }, ({ caches }) =>
+      bind(AccessMemoryPort, { caches: CachesPort }, ({ caches }) =>
         settings.accessMemory === 'off' ? noAccessMemory : makeAccessMemory(makeAccessRevisions(database), caches),
       ),
-      bind(AuthorizationFactsToken, { memory: AccessMemoryToken }, ({ memory }) => {
+      bind(AuthorizationFactsPort, { memory: AccessMemoryPort }, ({ memory }) => {
         const { objectTypes } = catalogue
         const facts = makeSqlAuthorizationFacts(database, objectTypes, objectRows)(database)
         return rememberFacts(facts, memory, objectTypes, objectRows)
       }),
       bind(
-        AuthorizerToken,
-        { schema: AuthorizationSchemaToken, facts: AuthorizationFactsToken, clock: ClockToken },
+        AuthorizerPort,
+        { schema: AuthorizationSchemaPort, facts: AuthorizationFactsPort, clock: ClockPort },
         makeAuthorizer,
       ),
-      bind(RoleStoreToken, {}, () => roles()(database)),
-      bind(RoleUnitOfWorkToken, { auditChain: AuditChainToken }, ({ auditChain }) =>
+      bind(RoleStorePort, {}, () => roles()(database)),
+      bind(RoleUnitOfWorkPort, { auditChain: AuditChainPort }, ({ auditChain }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({ roles: roles()(tx), rights: rights()(tx), audit }),

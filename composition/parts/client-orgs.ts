@@ -10,26 +10,26 @@ import { makeSqlMembershipStore } from '../../adapters/sql/organizations/members
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-store.ts'
-import { AuditChainToken } from '../../core/audit/ports.ts'
+import { AuditChainPort } from '../../core/audit/ports.ts'
 import { SpokeStuck } from '../../core/hubs/spokes/spoke-steps.ts'
-import { ClockToken, PauseToken } from '../../core/kernel/clock.ts'
+import { ClockPort, PausePort } from '../../core/kernel/clock.ts'
 import { notYet, over, pollWithin } from '../../core/kernel/concurrency.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { makeMemberTokens } from '../../core/client-orgs/member-tokens.ts'
 import { auditOf } from '../../core/client-orgs/types.ts'
 import { OwnSpokesPort } from '../../core/clusters/hubs/ports.ts'
 import { ClusterDependentsPort, MemberTokensPort } from '../../core/clusters/ports.ts'
-import { CachesToken } from '../../core/kernel/cache.ts'
+import { CachesPort } from '../../core/kernel/cache.ts'
 import { clientOrgType } from '../../core/organizations/types.ts'
 import type { ClientOrgStores } from '../../core/client-orgs/ports.ts'
-import { ClientOrgStoreToken, ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
+import { ClientOrgStorePort, ClientOrgUnitOfWorkPort } from '../../core/client-orgs/ports.ts'
 import { withImportWatcher } from '../../core/clusters/imports.ts'
 import { makeUserFounder } from '../../core/identity/accounts/users.ts'
-import { DomainNamesToken, PasswordHasherToken, UserFounderToken } from '../../core/identity/ports.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
-import { optional } from '../../core/kernel/token.ts'
+import { DomainNamesPort, PasswordHasherPort, UserFounderPort } from '../../core/identity/ports.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
+import { optional } from '../../core/kernel/port-key.ts'
 import { notifyAfterCommit } from '../../core/mail/delivery.ts'
-import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { OutboxNotifierPort } from '../../core/mail/ports.ts'
 import { makeOrganizationFounder } from '../../core/organizations/organizations/organizations.ts'
 import { clientOrgsPlugin } from '../../plugins/client-orgs/plugin.ts'
 import { bind, lazily } from '../part/binding.ts'
@@ -37,8 +37,8 @@ import { StartRefused } from '../part/boot.ts'
 import type { AnyPart, DemoOrganization, DemoSeeder, DemoWorld } from '../part/part.ts'
 import { definePart, demoDescription } from '../part/part.ts'
 import { operatorCall } from '../part/operator.ts'
-import { BindImportWatcherToken } from './clusters/part.ts'
-import { BindMailOutboxToken } from './mail/part.ts'
+import { BindImportWatcherPort } from './clusters/part.ts'
+import { BindMailOutboxPort } from './mail/part.ts'
 
 /** As the vendor of the demonstration names them. */
 const demoHub = 'hub'
@@ -63,7 +63,7 @@ const withTasks = async ({ container, send, vendor }: Removing, work: () => Prom
   const before = new Set((await read()).map(({ id }) => id))
   await work()
   const ended = await pollWithin<string | undefined>(
-    { pause: container.resolve(PauseToken) },
+    { pause: container.resolve(PausePort) },
     { signal: new AbortController().signal },
     { patienceMs: longestMilliseconds, stuck: SpokeStuck, say: undefined },
     async () => {
@@ -85,7 +85,7 @@ const insertDemoClient = async (world: DemoWorld, { name, fullName, people }: De
   const vendorId = (await world.idOf(vendor.name)) as AccountId
   const { id } = (await send('GET', `/users/${people[0]?.login ?? ''}`)) as { readonly id: UserId }
   const inserted = await container
-    .resolve(ClientOrgUnitOfWorkToken)
+    .resolve(ClientOrgUnitOfWorkPort)
     .run(operatorCall('demo.seed'), async ({ clientOrgs, founder, audit }) => {
       const profile = { fullName, description: demoDescription }
       const founded = await founder.found({ name, profile, orgType: clientOrgType, ownerId: id }, now)
@@ -176,29 +176,29 @@ export const part = definePart({
       users: makeSqlUserStore(database),
     }))
     return [
-      bind(ClientOrgStoreToken, {}, () => stores().clientOrgs(database)),
-      bind(ClusterDependentsPort, { clientOrgs: ClientOrgStoreToken }, ({ clientOrgs }) => clientOrgs),
+      bind(ClientOrgStorePort, {}, () => stores().clientOrgs(database)),
+      bind(ClusterDependentsPort, { clientOrgs: ClientOrgStorePort }, ({ clientOrgs }) => clientOrgs),
       bind(
         MemberTokensPort,
-        { caches: CachesToken, clientOrgs: ClientOrgStoreToken, clock: ClockToken, spokes: OwnSpokesPort },
+        { caches: CachesPort, clientOrgs: ClientOrgStorePort, clock: ClockPort, spokes: OwnSpokesPort },
         makeMemberTokens,
       ),
       bind(
-        UserFounderToken,
+        UserFounderPort,
         {
-          domains: DomainNamesToken,
-          entropy: EntropyToken,
-          hasher: PasswordHasherToken,
+          domains: DomainNamesPort,
+          entropy: EntropyPort,
+          hasher: PasswordHasherPort,
         },
         makeUserFounder,
       ),
       bind(
-        ClientOrgUnitOfWorkToken,
+        ClientOrgUnitOfWorkPort,
         {
-          chain: AuditChainToken,
-          notifier: OutboxNotifierToken,
-          outbox: BindMailOutboxToken,
-          watcher: optional(BindImportWatcherToken),
+          chain: AuditChainPort,
+          notifier: OutboxNotifierPort,
+          outbox: BindMailOutboxPort,
+          watcher: optional(BindImportWatcherPort),
         },
         ({ chain, notifier, outbox, watcher }) => {
           const unitOfWork = makeSqlUnitOfWork<ClientOrgStores>(

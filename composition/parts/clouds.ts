@@ -6,15 +6,15 @@ import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainToken } from '../../core/audit/ports.ts'
+import { AuditChainPort } from '../../core/audit/ports.ts'
 import {
-  BucketDirectoryToken,
-  CloudCredentialStoreToken,
-  CloudUnitOfWorkToken,
-  ServiceAccountReaderToken,
+  BucketDirectoryPort,
+  CloudCredentialStorePort,
+  CloudUnitOfWorkPort,
+  ServiceAccountReaderPort,
 } from '../../core/clouds/ports.ts'
 import type { EgressClient } from '../../adapters/outbound/egress-client.ts'
-import { token } from '../../core/kernel/token.ts'
+import { portKey } from '../../core/kernel/port-key.ts'
 import { cloudsPlugin } from '../../plugins/clouds/plugin.ts'
 import { absentUnlessSet } from '../part/setting.ts'
 import { origin } from '../part/setting-type.ts'
@@ -22,16 +22,16 @@ import { bind, lazily } from '../part/binding.ts'
 import { definePart } from '../part/part.ts'
 import { fetchSpan, spansOf } from '../part/spans.ts'
 
-const VendorEgressToken = token<EgressClient>('clouds.VendorEgress')
-const OperatorEgressToken = token<EgressClient>('clouds.OperatorEgress')
+const VendorEgressPort = portKey<EgressClient>('clouds.VendorEgress')
+const OperatorEgressPort = portKey<EgressClient>('clouds.OperatorEgress')
 
 /** Cloud credentials and access to the buckets of clouds. */
 export const part = definePart({
   plugin: cloudsPlugin,
   spans: [
-    spansOf(BucketDirectoryToken, { list: { name: 'list buckets' } }),
-    spansOf(VendorEgressToken, { fetch: fetchSpan }),
-    spansOf(OperatorEgressToken, { fetch: fetchSpan }),
+    spansOf(BucketDirectoryPort, { list: { name: 'list buckets' } }),
+    spansOf(VendorEgressPort, { fetch: fetchSpan }),
+    spansOf(OperatorEgressPort, { fetch: fetchSpan }),
   ],
   migrations: cloudsMigrations,
   settings: {
@@ -64,22 +64,22 @@ export const part = definePart({
     const store = lazily(() => makeSqlCloudCredentialStore(database))
     return [
       bind(
-        VendorEgressToken,
+        VendorEgressPort,
         {},
         () => makeEgressClient(makeEgressPolicy(new Set(['public']), resolver.lookup), false),
         (client) => client.close(),
       ),
       // An endpoint that is configured is intended, at any address.
       bind(
-        OperatorEgressToken,
+        OperatorEgressPort,
         {},
         () => makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback']), resolver.lookup), true),
         (client) => client.close(),
       ),
-      bind(ServiceAccountReaderToken, {}, () => serviceAccountReader),
+      bind(ServiceAccountReaderPort, {}, () => serviceAccountReader),
       bind(
-        BucketDirectoryToken,
-        { vendorEgress: VendorEgressToken, operatorEgress: OperatorEgressToken },
+        BucketDirectoryPort,
+        { vendorEgress: VendorEgressPort, operatorEgress: OperatorEgressPort },
         ({ vendorEgress, operatorEgress }) =>
           makeSdkBucketDirectory({
             vendorEgress,
@@ -92,8 +92,8 @@ export const part = definePart({
             },
           }),
       ),
-      bind(CloudCredentialStoreToken, {}, () => store()(database)),
-      bind(CloudUnitOfWorkToken, { chain: AuditChainToken }, ({ chain }) =>
+      bind(CloudCredentialStorePort, {}, () => store()(database)),
+      bind(CloudUnitOfWorkPort, { chain: AuditChainPort }, ({ chain }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({ credentials: store()(tx), audit }),

@@ -12,30 +12,30 @@ import {
   makeSqlRegistrationStore,
   makeSqlTenantDirectory,
 } from '../../adapters/sql/metrics-proxy/registration-store.ts'
-import { AuditChainToken } from '../../core/audit/ports.ts'
-import { ClusterApiToken, ClusterConnectionsToken, ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { AuditChainPort } from '../../core/audit/ports.ts'
+import { ClusterApiPort, ClusterConnectionsPort, ClusterStorePort } from '../../core/clusters/ports.ts'
 import { auditOfToken } from '../../core/identity/audit.ts'
-import { IdentityUnitOfWorkToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { IdentityUnitOfWorkPort, TokenDigestPort } from '../../core/identity/ports.ts'
 import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
 import type { CreateTokenDeps } from '../../core/identity/tokens/access-tokens.ts'
-import { ClockToken, laterByDays } from '../../core/kernel/clock.ts'
+import { ClockPort, laterByDays } from '../../core/kernel/clock.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { definedFields } from '../../core/kernel/json.ts'
-import { EntropyToken, hex, secret } from '../../core/kernel/secret.ts'
-import { token } from '../../core/kernel/token.ts'
+import { EntropyPort, hex, secret } from '../../core/kernel/secret.ts'
+import { portKey } from '../../core/kernel/port-key.ts'
 import type { MetricsTargets, ProxyTokens } from '../../core/metrics-proxy/ports.ts'
 import {
-  DashboardSystemsToken,
-  MetricsBackendsToken,
+  DashboardSystemsPort,
+  MetricsBackendsPort,
   MetricsRefused,
-  MetricsSettingsToken,
-  MetricsTargetsToken,
-  ProxyTokensToken,
-  RegistrationStoreToken,
-  RegistrationUnitOfWorkToken,
-  TenantDirectoryToken,
+  MetricsSettingsPort,
+  MetricsTargetsPort,
+  ProxyTokensPort,
+  RegistrationStorePort,
+  RegistrationUnitOfWorkPort,
+  TenantDirectoryPort,
 } from '../../core/metrics-proxy/ports.ts'
-import { MembershipStoreToken } from '../../core/organizations/ports.ts'
+import { MembershipStorePort } from '../../core/organizations/ports.ts'
 import { metricsProxyPlugin } from '../../plugins/metrics-proxy/plugin.ts'
 import { bind } from '../part/binding.ts'
 import type { Boot } from '../part/boot.ts'
@@ -102,7 +102,7 @@ interface DashboardConnections {
   readonly dashA: DashboardHttp | undefined
   readonly dashB: DashboardHttp | undefined
 }
-const DashboardConnectionsToken = token<DashboardConnections>('metrics-proxy.DashboardConnections')
+const DashboardConnectionsPort = portKey<DashboardConnections>('metrics-proxy.DashboardConnections')
 
 const connectionsOf = ({ settings: values }: MetricsBoot): DashboardConnections => {
   const { dashAUrl, dashAUsername, dashAPassword, dashBUrl, dashBToken } = values
@@ -183,9 +183,9 @@ export const part = definePart({
   provide(boot) {
     const { database } = boot
     return [
-      bind(TenantDirectoryToken, {}, () => makeSqlTenantDirectory(database)(database)),
-      bind(RegistrationStoreToken, {}, () => makeSqlRegistrationStore(database)(database)),
-      bind(RegistrationUnitOfWorkToken, { chain: AuditChainToken }, ({ chain }) => {
+      bind(TenantDirectoryPort, {}, () => makeSqlTenantDirectory(database)(database)),
+      bind(RegistrationStorePort, {}, () => makeSqlRegistrationStore(database)(database)),
+      bind(RegistrationUnitOfWorkPort, { chain: AuditChainPort }, ({ chain }) => {
         const registrations = makeSqlRegistrationStore(database)
         return makeSqlUnitOfWork(
           database,
@@ -194,7 +194,7 @@ export const part = definePart({
         )
       }),
       bind(
-        DashboardConnectionsToken,
+        DashboardConnectionsPort,
         {},
         () => connectionsOf(boot),
         async ({ dashA, dashB }) => {
@@ -202,19 +202,19 @@ export const part = definePart({
           await dashB?.close()
         },
       ),
-      bind(DashboardSystemsToken, { connections: DashboardConnectionsToken }, ({ connections: { dashA, dashB } }) =>
+      bind(DashboardSystemsPort, { connections: DashboardConnectionsPort }, ({ connections: { dashA, dashB } }) =>
         definedFields({
           dashA: dashA && makeGrafana(boot.settings.dashAUrl ?? '', dashA),
           dashB: dashB && makePerses(boot.settings.dashBUrl ?? '', dashB),
         }),
       ),
       bind(
-        MetricsBackendsToken,
+        MetricsBackendsPort,
         {
-          clusters: ClusterStoreToken,
-          connections: ClusterConnectionsToken,
-          api: ClusterApiToken,
-          memberships: MembershipStoreToken,
+          clusters: ClusterStorePort,
+          connections: ClusterConnectionsPort,
+          api: ClusterApiPort,
+          memberships: MembershipStorePort,
         },
         ({ memberships, ...deps }) => {
           const { metricsProxyCluster, metricsProxyNamespace: namespace, metricsProxyInstance } = boot.settings
@@ -226,13 +226,13 @@ export const part = definePart({
           )
         },
       ),
-      bind(MetricsTargetsToken, {}, () => targetsOf(boot)),
+      bind(MetricsTargetsPort, {}, () => targetsOf(boot)),
       bind(
-        ProxyTokensToken,
-        { unitOfWork: IdentityUnitOfWorkToken, digest: TokenDigestToken, entropy: EntropyToken, clock: ClockToken },
+        ProxyTokensPort,
+        { unitOfWork: IdentityUnitOfWorkPort, digest: TokenDigestPort, entropy: EntropyPort, clock: ClockPort },
         tokensOf,
       ),
-      bind(MetricsSettingsToken, {}, () => ({ proxyUrl: boot.settings.metricsProxyUrl })),
+      bind(MetricsSettingsPort, {}, () => ({ proxyUrl: boot.settings.metricsProxyUrl })),
     ]
   },
 })

@@ -17,43 +17,43 @@ import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-stor
 import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainToken } from '../../core/audit/ports.ts'
+import { AuditChainPort } from '../../core/audit/ports.ts'
 import type { Catalogue } from '../../core/authz/types.ts'
 import { isCredentialInForce } from '../../core/identity/credentials.ts'
-import { randomBase62, EntropyToken, secret } from '../../core/kernel/secret.ts'
+import { randomBase62, EntropyPort, secret } from '../../core/kernel/secret.ts'
 import { parseEmailAddress, readableAddress } from '../../core/identity/emails/email-address.ts'
 import type { OrganizationStores } from '../../core/organizations/ports.ts'
 import type { DomainNames, TokenDigest } from '../../core/identity/ports.ts'
-import { DomainNamesToken, TokenDigestToken } from '../../core/identity/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { DomainNamesPort, TokenDigestPort } from '../../core/identity/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { permissionKey } from '../../core/kernel/access.ts'
 import type { Entropy } from '../../core/kernel/secret.ts'
-import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { OutboxNotifierPort } from '../../core/mail/ports.ts'
 import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
 import {
-  AddressReaderToken,
-  InvitationStoreToken,
-  InvitationTokensToken,
+  AddressReaderPort,
+  InvitationStorePort,
+  InvitationTokensPort,
 } from '../../core/organizations/invitations/ports.ts'
 import {
-  PolicyStoreToken,
-  MembershipStoreToken,
-  OrganizationStoreToken,
-  OrganizationTokenStoreToken,
-  OrganizationUnitOfWorkToken,
-  TeamStoreToken,
-  RobotStoreToken,
+  PolicyStorePort,
+  MembershipStorePort,
+  OrganizationStorePort,
+  OrganizationTokenStorePort,
+  OrganizationUnitOfWorkPort,
+  TeamStorePort,
+  RobotStorePort,
 } from '../../core/organizations/ports.ts'
 import type { PermissionLevels } from '../../core/kernel/rights.ts'
-import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
+import { PermissionLevelsPort } from '../../core/kernel/rights.ts'
 import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
 import { bind, lazily } from '../part/binding.ts'
 import type { DemoSeeder } from '../part/part.ts'
 import { demoDescription } from '../part/part.ts'
 import { ownPage } from '../part/pages/web-page.ts'
 import { definePart } from '../part/part.ts'
-import { BindMailOutboxToken } from './mail/part.ts'
+import { BindMailOutboxPort } from './mail/part.ts'
 
 /** Provides more than 190 random bits. */
 const tokenLength = 32
@@ -122,27 +122,25 @@ export const part = definePart({
       avatars: makeSqlAvatarStore(database),
     }))
     return [
-      bind(PermissionLevelsToken, {}, () => levelsOf(boot.catalogue)),
-      bind(OrganizationStoreToken, {}, () => stores().organizations(database)),
-      bind(TeamStoreToken, {}, () => stores().teams(database)),
-      bind(MembershipStoreToken, {}, () => stores().memberships(database)),
-      bind(OrganizationTokenStoreToken, {}, () => stores().tokens(database)),
-      bind(InvitationStoreToken, {}, () => stores().invitations(database)),
-      bind(PolicyStoreToken, {}, () => stores().policies(database)),
-      bind(RobotStoreToken, {}, () => stores().robots(database)),
-      bind(AddressReaderToken, { domainNames: DomainNamesToken }, ({ domainNames }) => addressReader(domainNames)),
-      bind(
-        InvitationTokensToken,
-        { entropy: EntropyToken, tokenDigest: TokenDigestToken },
-        ({ entropy, tokenDigest }) => invitationTokens(entropy, tokenDigest),
+      bind(PermissionLevelsPort, {}, () => levelsOf(boot.catalogue)),
+      bind(OrganizationStorePort, {}, () => stores().organizations(database)),
+      bind(TeamStorePort, {}, () => stores().teams(database)),
+      bind(MembershipStorePort, {}, () => stores().memberships(database)),
+      bind(OrganizationTokenStorePort, {}, () => stores().tokens(database)),
+      bind(InvitationStorePort, {}, () => stores().invitations(database)),
+      bind(PolicyStorePort, {}, () => stores().policies(database)),
+      bind(RobotStorePort, {}, () => stores().robots(database)),
+      bind(AddressReaderPort, { domainNames: DomainNamesPort }, ({ domainNames }) => addressReader(domainNames)),
+      bind(InvitationTokensPort, { entropy: EntropyPort, tokenDigest: TokenDigestPort }, ({ entropy, tokenDigest }) =>
+        invitationTokens(entropy, tokenDigest),
       ),
       bind(
-        OrganizationUnitOfWorkToken,
+        OrganizationUnitOfWorkPort,
         {
-          outbox: BindMailOutboxToken,
-          clock: ClockToken,
-          auditChain: AuditChainToken,
-          outboxNotifier: OutboxNotifierToken,
+          outbox: BindMailOutboxPort,
+          clock: ClockPort,
+          auditChain: AuditChainPort,
+          outboxNotifier: OutboxNotifierPort,
         },
         ({ outbox, clock, auditChain, outboxNotifier }) => {
           const unitOfWork = makeSqlUnitOfWork<OrganizationStores>(

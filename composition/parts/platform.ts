@@ -1,8 +1,8 @@
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBrandingStore, makeSqlSiteCounts } from '../../adapters/sql/kernel/site-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainToken } from '../../core/audit/ports.ts'
-import { BrandingStoreToken, PlatformUnitOfWorkToken, SiteFactsToken } from '../../core/platform/ports.ts'
+import { AuditChainPort } from '../../core/audit/ports.ts'
+import { BrandingStorePort, PlatformUnitOfWorkPort, SiteFactsPort } from '../../core/platform/ports.ts'
 import { platformPlugin } from '../../plugins/platform/plugin.ts'
 import { bind, lazily } from '../part/binding.ts'
 import { definePart } from '../part/part.ts'
@@ -15,15 +15,15 @@ export const part = definePart({
     const { database } = boot
     const branding = lazily(() => makeSqlBrandingStore(database))
     return [
-      bind(BrandingStoreToken, {}, () => branding()(database)),
-      bind(PlatformUnitOfWorkToken, { auditChain: AuditChainToken }, ({ auditChain }) =>
+      bind(BrandingStorePort, {}, () => branding()(database)),
+      bind(PlatformUnitOfWorkPort, { auditChain: AuditChainPort }, ({ auditChain }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({ branding: branding()(tx), audit }),
           makeSqlAuditTrail(database, auditChain),
         ),
       ),
-      bind(SiteFactsToken, {}, () => ({
+      bind(SiteFactsPort, {}, () => ({
         ...makeSqlSiteCounts(database),
         settings: () => boot.shownSettings(),
         runtime: `Node.js ${process.version}`,

@@ -1,16 +1,16 @@
 import 'reflect-metadata'
 import { container as root, instanceCachingFactory } from 'tsyringe'
-import type { Token } from '../../core/kernel/token.ts'
+import type { PortKey } from '../../core/kernel/port-key.ts'
 import type { Given, Needs } from '../../plugins/kit/group.ts'
 import type { Binding } from '../part/binding.ts'
 import type { Container } from '../part/container.ts'
 
 /** Returns the single instance of a port. */
-type Resolve = <T>(token: Token<T>) => T
+type Resolve = <T>(token: PortKey<T>) => T
 
 export interface ContainerOptions {
   /** Returns why nothing provides a port, if that is known. */
-  readonly whyMissing?: (token: Token<unknown>) => string | undefined
+  readonly whyMissing?: (token: PortKey<unknown>) => string | undefined
   /** Called for each port that is made, and with how it is closed if its binding says so. */
   readonly onMade?: (port: string, close: (() => Promise<void>) | undefined) => void
 }
@@ -21,8 +21,8 @@ export const makeContainer = (
   { onMade, whyMissing }: ContainerOptions = {},
 ): Container => {
   const registry = root.createChildContainer()
-  const has = (token: Token<unknown>): boolean => registry.isRegistered(token.key)
-  const resolve: Resolve = <T>(token: Token<T>): T => {
+  const has = (token: PortKey<unknown>): boolean => registry.isRegistered(token.key)
+  const resolve: Resolve = <T>(token: PortKey<T>): T => {
     if (has(token)) return registry.resolve<T>(token.key)
     if (token.isOptional === true) return undefined as T
     throw new Error(whyMissing?.(token) ?? `Nothing provides the port ${token.name}.`)

@@ -1,4 +1,4 @@
-import type { Token } from '../../core/kernel/token.ts'
+import type { PortKey } from '../../core/kernel/port-key.ts'
 import type { Needs } from '../../plugins/kit/group.ts'
 import type { Binding } from '../part/binding.ts'
 
@@ -23,7 +23,7 @@ export interface WiringInput {
   readonly sources: readonly Source[]
   readonly wanted: readonly Wanted[]
   /** Returns why nothing provides a port, such as a part that is closed. */
-  readonly whyMissing?: (port: Token<unknown>) => string | undefined
+  readonly whyMissing?: (port: PortKey<unknown>) => string | undefined
 }
 
 /**
@@ -58,7 +58,7 @@ const missingPorts = (
   whyMissing: WiringInput['whyMissing'] = () => undefined,
 ): readonly string[] => {
   const provided = byPort(sources)
-  const problem = (needer: string, port: Token<unknown>): readonly string[] =>
+  const problem = (needer: string, port: PortKey<unknown>): readonly string[] =>
     provided.has(port.key) || port.isOptional === true
       ? []
       : [`${needer} needs the port ${port.name}, ${whyMissing(port) ?? 'which nothing provides'}.`]
@@ -77,7 +77,7 @@ const circles = (bindings: ReadonlyMap<symbol, Binding>): readonly string[] => {
   const done = new Set<symbol>()
   const path: string[] = []
   const problems: string[] = []
-  const visit = ({ key, name }: Token<unknown>): void => {
+  const visit = ({ key, name }: PortKey<unknown>): void => {
     if (path.includes(name))
       problems.push(`Ports need each other in a circle: ${[...path.slice(path.indexOf(name)), name].join(' -> ')}.`)
     else if (!done.has(key)) {
@@ -95,7 +95,7 @@ const circles = (bindings: ReadonlyMap<symbol, Binding>): readonly string[] => {
 export const unusedPorts = ({ sources, wanted }: WiringInput): readonly string[] => {
   const bindings = byPort(sources)
   const used = new Set<symbol>()
-  const visit = ({ key }: Token<unknown>): void => {
+  const visit = ({ key }: PortKey<unknown>): void => {
     if (used.has(key)) return
     used.add(key)
     for (const need of Object.values(bindings.get(key)?.needs ?? {})) visit(need)

@@ -1,14 +1,14 @@
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { KeyedPage, KeyedPageRequest } from '../kernel/page.ts'
 import type { Call } from '../kernel/principal.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuditEvent, AuditFilter, ChainedEvent } from './types.ts'
 
 /** A keyed digest (HMAC-SHA256, 32 bytes). It cannot be computed without the audit key. */
 export interface KeyedDigest {
   digest(text: string): Uint8Array
 }
-export const KeyedDigestToken = token<KeyedDigest>('audit.KeyedDigest')
+export const KeyedDigestPort = portKey<KeyedDigest>('audit.KeyedDigest')
 
 /** Builds the rows of a chain. Each row's hash covers the row and the hash of the previous row. */
 export interface AuditChain {
@@ -17,7 +17,7 @@ export interface AuditChain {
   /** Returns the row for an entry: actor (and impersonator), method, source address, request, and change. */
   link(previousHash: Uint8Array, told: ToldEntry): Omit<ChainedEvent, 'id'>
 }
-export const AuditChainToken = token<AuditChain>('audit.AuditChain')
+export const AuditChainPort = portKey<AuditChain>('audit.AuditChain')
 
 /** An entry with its context. */
 export interface ToldEntry {
@@ -46,7 +46,7 @@ export interface AuditDenials {
   /** Writes the pending counts. Called at shutdown. */
   flush(): Promise<void>
 }
-export const AuditDenialsToken = token<AuditDenials>('audit.AuditDenials')
+export const AuditDenialsPort = portKey<AuditDenials>('audit.AuditDenials')
 
 /** Writes the row of a refusal, in its own transaction. */
 export interface DenialWriter {
@@ -73,7 +73,7 @@ export interface AuditLog {
    */
   chains(): AsyncIterable<StoredChain>
 }
-export const AuditLogToken = token<AuditLog>('audit.AuditLog')
+export const AuditLogPort = portKey<AuditLog>('audit.AuditLog')
 
 /** The point from which a chain continues after its oldest rows were removed on purpose. */
 export interface ChainBase {
@@ -95,14 +95,14 @@ export interface AuditRetention {
     sealOf: (tenantId: number, hash: Uint8Array) => Uint8Array,
   ): Promise<{ readonly removed: number; readonly isDone: boolean }>
 }
-export const AuditRetentionToken = token<AuditRetention>('audit.AuditRetention')
+export const AuditRetentionPort = portKey<AuditRetention>('audit.AuditRetention')
 
 /** The operator's settings for the audit log. */
 export interface AuditSettings {
   /** In days; 0 keeps every row. */
   readonly retentionDays: number
 }
-export const AuditSettingsToken = token<AuditSettings>('audit.Settings')
+export const AuditSettingsPort = portKey<AuditSettings>('audit.Settings')
 
 /** One account's chain: its recorded last hash, and its rows, oldest first. The rows are read after the hash. */
 export interface StoredChain {

@@ -6,7 +6,7 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { AccessMoment, Principal } from '../kernel/principal.ts'
 import type { RightsStore } from '../kernel/rights.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuthorizationSchema } from './schema.ts'
 import type { Catalogue, ObjectFact, ObjectId, Role, RoleContent, RolePrincipal, LocatedObject } from './types.ts'
 
@@ -29,9 +29,9 @@ export const RoleNameTaken = defineFailure(
   'Another role of the organization has this name.',
 )
 
-export const CatalogueToken = token<Catalogue>('authz.Catalogue')
+export const CataloguePort = portKey<Catalogue>('authz.Catalogue')
 /** The validated and compiled catalogue. It is built once, at start-up. */
-export const AuthorizationSchemaToken = token<AuthorizationSchema>('authz.AuthorizationSchema')
+export const AuthorizationSchemaPort = portKey<AuthorizationSchema>('authz.AuthorizationSchema')
 
 /** Decides whether a principal holds a relation on an object. Every route and every list uses the same evaluator. */
 export interface Authorizer {
@@ -56,7 +56,7 @@ export interface Authorizer {
     provenAt?: AccessMoment,
   ): Outcome<Failure<'AccessDenied' | 'ObjectHidden'> | EntryRefusal, AccessGrant>
 }
-export const AuthorizerToken = token<Authorizer>('authz.Authorizer')
+export const AuthorizerPort = portKey<Authorizer>('authz.Authorizer')
 
 /** The stored facts that decisions are based on. Read-only. */
 export interface AuthorizationFacts {
@@ -79,7 +79,7 @@ export interface AuthorizationFacts {
     ids: readonly ObjectId[],
   ): Promise<readonly ObjectFact[]>
 }
-export const AuthorizationFactsToken = token<AuthorizationFacts>('authz.AuthorizationFacts')
+export const AuthorizationFactsPort = portKey<AuthorizationFacts>('authz.AuthorizationFacts')
 
 /** Custom roles. Every method is limited to the given organization: a role of another one does not exist. */
 export interface RoleStore {
@@ -107,7 +107,7 @@ export interface RoleStore {
   lockTeams(orgId: OrgId, teamIds: readonly TeamId[]): Promise<ReadonlySet<TeamId>>
 }
 /** Outside a transaction: for reading. */
-export const RoleStoreToken = token<RoleStore>('authz.RoleStore')
+export const RoleStorePort = portKey<RoleStore>('authz.RoleStore')
 
 /** The stores of a change to roles, bound to one transaction. */
 export interface RoleStores {
@@ -115,4 +115,4 @@ export interface RoleStores {
   readonly rights: RightsStore
   readonly audit: AuditTrail
 }
-export const RoleUnitOfWorkToken = token<UnitOfWork<RoleStores>>('authz.RoleUnitOfWork')
+export const RoleUnitOfWorkPort = portKey<UnitOfWork<RoleStores>>('authz.RoleUnitOfWork')

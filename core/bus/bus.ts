@@ -2,7 +2,7 @@ import type { BusPasses } from '../identity/sessions/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Entropy, SecretBox } from '../kernel/secret.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { PushClaims, PushDue } from './accounts.ts'
 import { makeOpenAccount, makePushClaims, makePushDue, makeReconcileClaims } from './accounts.ts'
@@ -31,7 +31,7 @@ export interface Bus {
   readonly pushDue: PushDue
   readonly reconcile: PushDue
 }
-export const BusToken = token<Bus>('bus.Bus')
+export const BusPort = portKey<Bus>('bus.Bus')
 
 export const makeBus = (given: BusDeps): Bus => {
   const deps = { ...given, safe: makeSealedKeys(given.secretBox, given.entropy) }

@@ -5,7 +5,7 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type {
   AccountClaims,
   BusIdentity,
@@ -62,7 +62,7 @@ export interface UserClaims {
   readonly expiresAt: Date | undefined
   readonly isBearer: boolean
 }
-export const BusMintToken = token<BusMint>('bus.BusMint')
+export const BusMintPort = portKey<BusMint>('bus.BusMint')
 
 /** The login of this process as a user of the system account, to push claims. */
 export interface SystemLogin {
@@ -88,7 +88,7 @@ export interface BusServer {
   isConnected(): boolean
   close(): Promise<void>
 }
-export const BusServerToken = token<BusServer>('bus.BusServer')
+export const BusServerPort = portKey<BusServer>('bus.BusServer')
 
 /** The stored keys of the deployment. */
 export interface BusIdentityStore {
@@ -110,7 +110,7 @@ export interface BusIdentityStore {
   listAccounts(after: number, limit: number): Promise<readonly BusIdentity[]>
 }
 /** For use outside a transaction. */
-export const BusIdentityStoreToken = token<BusIdentityStore>('bus.BusIdentityStore')
+export const BusIdentityStorePort = portKey<BusIdentityStore>('bus.BusIdentityStore')
 
 /** Live credentials, with the current state of their owner. */
 export interface LiveBusUser extends BusUser {
@@ -144,7 +144,7 @@ export interface BusUserStore {
   sweep(before: Date): Promise<number>
 }
 /** For use outside a transaction. */
-export const BusUserStoreToken = token<BusUserStore>('bus.BusUserStore')
+export const BusUserStorePort = portKey<BusUserStore>('bus.BusUserStore')
 
 /**
  * Reports whether a caller's authentication is still valid. It runs in the same transaction and locks the rows, so that
@@ -161,4 +161,4 @@ export interface BusStores {
   readonly callers: BusCallers
   readonly audit: AuditTrail
 }
-export const BusUnitOfWorkToken = token<UnitOfWork<BusStores>>('bus.BusUnitOfWork')
+export const BusUnitOfWorkPort = portKey<UnitOfWork<BusStores>>('bus.BusUnitOfWork')

@@ -4,7 +4,7 @@ import type { IdentityChanges } from '../identity/ports.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { OrganizationFounder, OrganizationStore } from '../organizations/ports.ts'
 import type { Organization } from '../organizations/types.ts'
@@ -117,7 +117,7 @@ export interface MemberAccount {
   readonly userId: UserId
 }
 
-export const ClientOrgStoreToken = token<ClientOrgStore>('client-orgs.Store')
+export const ClientOrgStorePort = portKey<ClientOrgStore>('client-orgs.Store')
 
 /** The same in a transaction. */
 export interface ClientOrgChanges extends ClientOrgStore {
@@ -147,4 +147,4 @@ export interface ClientOrgStores extends TaskStores, Pick<IdentityChanges, 'emai
   readonly audit: AuditTrail
 }
 export type ClientOrgUnitOfWork = UnitOfWork<ClientOrgStores>
-export const ClientOrgUnitOfWorkToken = token<ClientOrgUnitOfWork>('client-orgs.UnitOfWork')
+export const ClientOrgUnitOfWorkPort = portKey<ClientOrgUnitOfWork>('client-orgs.UnitOfWork')

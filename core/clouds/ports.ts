@@ -4,7 +4,7 @@ import type { UserId } from '../kernel/ids.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type {
   CloudCredentialId,
   CredentialContent,
@@ -102,7 +102,7 @@ export interface CloudCredentialStore {
   /** Returns the id of the removed row; undefined if there was none. */
   remove(userId: UserId, name: string): Promise<CloudCredentialId | undefined>
 }
-export const CloudCredentialStoreToken = token<CloudCredentialStore>('clouds.CloudCredentialStore')
+export const CloudCredentialStorePort = portKey<CloudCredentialStore>('clouds.CloudCredentialStore')
 
 /** The stores that a change to credentials needs, in one transaction. */
 export interface CloudStores {
@@ -110,7 +110,7 @@ export interface CloudStores {
   readonly audit: AuditTrail
 }
 export type CloudUnitOfWork = UnitOfWork<CloudStores>
-export const CloudUnitOfWorkToken = token<CloudUnitOfWork>('clouds.UnitOfWork')
+export const CloudUnitOfWorkPort = portKey<CloudUnitOfWork>('clouds.UnitOfWork')
 
 /**
  * Reads the JSON text of a service account's key file. Only type `service_account` with a readable private key is
@@ -120,7 +120,7 @@ export const CloudUnitOfWorkToken = token<CloudUnitOfWork>('clouds.UnitOfWork')
 export interface ServiceAccountReader {
   read(text: Secret): Either<Failure<'CloudCredentialRefused'>, ServiceAccount>
 }
-export const ServiceAccountReaderToken = token<ServiceAccountReader>('clouds.ServiceAccountReader')
+export const ServiceAccountReaderPort = portKey<ServiceAccountReader>('clouds.ServiceAccountReader')
 
 export type BucketFailure = Failure<'CloudKeyRefused'> | Failure<'CloudUnreachable'> | Failure<'CloudSdkMissing'>
 
@@ -129,7 +129,7 @@ export interface BucketDirectory {
   /** Returns names in the vendor's order, at most `maxBuckets`, within ten seconds. Uses only the given key. */
   list(key: StorageKey, signal: AbortSignal): Outcome<BucketFailure, readonly string[]>
 }
-export const BucketDirectoryToken = token<BucketDirectory>('clouds.BucketDirectory')
+export const BucketDirectoryPort = portKey<BucketDirectory>('clouds.BucketDirectory')
 
 /** Maximum number of returned buckets; the rest is omitted. */
 export const maxBuckets = 10_000

@@ -3,7 +3,7 @@ import type { AccessGrant } from '../kernel/access.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { PreparedTask, SubmitFailure, SubmittedTask, TaskEnd, TaskRun } from '../tasks/ports.ts'
 
 /** The right that the actor of a task needs on its cluster, from acceptance to the end. */
@@ -84,4 +84,4 @@ export interface ClusterTasks {
   /** Ends a task whose worker died, without repeating its work. */
   recover(run: TaskRun, recovery: ClusterTaskRecovery): Promise<TaskEnd>
 }
-export const ClusterTasksToken = token<ClusterTasks>('cluster-tasks.ClusterTasks')
+export const ClusterTasksPort = portKey<ClusterTasks>('cluster-tasks.ClusterTasks')

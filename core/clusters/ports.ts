@@ -7,7 +7,7 @@ import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { TaskStores } from '../tasks/ports.ts'
 import type {
   Cluster,
@@ -168,7 +168,7 @@ export interface ClusterStore {
    */
   remove(id: ClusterId): Promise<boolean>
 }
-export const ClusterStoreToken = token<ClusterStore>('clusters.ClusterStore')
+export const ClusterStorePort = portKey<ClusterStore>('clusters.ClusterStore')
 
 /** An account that may own clusters. */
 export interface ClusterAccount {
@@ -200,7 +200,7 @@ export interface ClusterDependents {
   /** The same for the spoke that the hub with this UID manages under that name. */
   clientsOfSpoke(ownerId: AccountId, hubUid: string, name: string, limit: number): Promise<readonly string[]>
 }
-export const ClusterDependentsPort = token<ClusterDependents>('clusters.Dependents')
+export const ClusterDependentsPort = portKey<ClusterDependents>('clusters.Dependents')
 
 /** Returns why a cluster must stay; undefined if no client organization uses it. */
 export const clusterInUse = (what: string, clients: readonly string[]): Failure<'ClusterInUse'> | undefined =>
@@ -221,25 +221,25 @@ export interface ClusterStores {
   readonly audit: AuditTrail
 }
 export type ClusterUnitOfWork = UnitOfWork<ClusterStores>
-export const ClusterUnitOfWorkToken = token<ClusterUnitOfWork>('clusters.UnitOfWork')
+export const ClusterUnitOfWorkPort = portKey<ClusterUnitOfWork>('clusters.UnitOfWork')
 
 /** The stores of a change to clusters that is continued by a task. The record and the task are committed together. */
 export interface ClusterTaskStores extends ClusterStores, TaskStores {}
 export type ClusterTaskUnitOfWork = UnitOfWork<ClusterTaskStores>
-export const ClusterTaskUnitOfWorkToken = token<ClusterTaskUnitOfWork>('clusters.TaskUnitOfWork')
+export const ClusterTaskUnitOfWorkPort = portKey<ClusterTaskUnitOfWork>('clusters.TaskUnitOfWork')
 
 /** Reads a kubeconfig. Only inline certificates, keys and tokens are accepted; the message names what was rejected. */
 export interface KubeconfigParser {
   parse(text: string): Either<Failure<'AccessConfigRefused'>, ClusterCredential>
 }
-export const KubeconfigParserToken = token<KubeconfigParser>('clusters.KubeconfigParser')
+export const KubeconfigParserPort = portKey<KubeconfigParser>('clusters.KubeconfigParser')
 
 /** The rules for addresses of clusters. */
 export interface ClusterAddresses {
   /** Judges the address without a connection. The addresses that a name resolves to are judged for each connection. */
   check(credential: Pick<ClusterCredential, 'server'>): Either<Failure<'AddressRefused'>, void>
 }
-export const ClusterAddressesToken = token<ClusterAddresses>('clusters.ClusterAddresses')
+export const ClusterAddressesPort = portKey<ClusterAddresses>('clusters.ClusterAddresses')
 
 /** Converts a credential to text for sealing, and back. */
 export interface CredentialCodec {
@@ -248,13 +248,13 @@ export interface CredentialCodec {
   /** Returns when the client certificate or the token ends; undefined if it does not tell. */
   endOf(credential: ClusterCredential): Date | undefined
 }
-export const CredentialCodecToken = token<CredentialCodec>('clusters.CredentialCodec')
+export const CredentialCodecPort = portKey<CredentialCodec>('clusters.CredentialCodec')
 
 /** Seals credentials for records of an owner, under a new random reference. */
 export interface CredentialSealer {
   (ownerId: AccountId, credential: ClusterCredential): Promise<{ readonly ref: string; readonly box: Uint8Array }>
 }
-export const CredentialSealerToken = token<CredentialSealer>('clusters.CredentialSealer')
+export const CredentialSealerPort = portKey<CredentialSealer>('clusters.CredentialSealer')
 
 /** Surveys the clusters of records, for other parts. */
 export interface ClusterSurveyor {
@@ -264,7 +264,7 @@ export interface ClusterSurveyor {
     signal: AbortSignal,
   ): Outcome<ReachFailure | Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterFacts>
 }
-export const ClusterSurveyorToken = token<ClusterSurveyor>('clusters.ClusterSurveyor')
+export const ClusterSurveyorPort = portKey<ClusterSurveyor>('clusters.ClusterSurveyor')
 
 /** The identity under which a request is sent to the cluster; undefined uses the identity of the stored credential. */
 export interface ImpersonatedUser {
@@ -321,7 +321,7 @@ export interface ClusterApi {
     signal: AbortSignal,
   ): Outcome<ReachFailure, ClusterAnswer>
 }
-export const ClusterApiToken = token<ClusterApi>('clusters.ClusterApi')
+export const ClusterApiPort = portKey<ClusterApi>('clusters.ClusterApi')
 
 /** The request sent to the cluster for one exchange. */
 export interface UpstreamRequest {
@@ -368,7 +368,7 @@ export interface ClusterTransport {
   /** Closes every connection of the record, because it was removed. */
   forget(id: ClusterId): Promise<void>
 }
-export const ClusterTransportToken = token<ClusterTransport>('clusters.ClusterTransport')
+export const ClusterTransportPort = portKey<ClusterTransport>('clusters.ClusterTransport')
 
 /**
  * Issues the tokens with which the members of a client organization reach a cluster of another account; provided by that
@@ -387,7 +387,7 @@ export interface MemberTokens {
     userId: UserId | undefined,
   ): Outcome<Failure<'ClusterNotConnected'>, Secret>
 }
-export const MemberTokensPort = token<MemberTokens>('clusters.MemberTokens')
+export const MemberTokensPort = portKey<MemberTokens>('clusters.MemberTokens')
 
 /** Opens and caches the credentials of records. */
 export interface ClusterConnections {
@@ -408,7 +408,7 @@ export interface ClusterConnections {
   ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }
 /** One for the whole service, so that a credential is opened once, whichever part asks for it. */
-export const ClusterConnectionsToken = token<ClusterConnections>('clusters.ClusterConnections')
+export const ClusterConnectionsPort = portKey<ClusterConnections>('clusters.ClusterConnections')
 
 /** Sends requests to member clusters on behalf of a caller, for other parts. */
 export interface ClustersAsCaller {
@@ -420,7 +420,7 @@ export interface ClustersAsCaller {
    */
   request(call: SignedInCall, uid: string, request: ClusterRequest): Outcome<AsCallerFailure, ClusterAnswer>
 }
-export const ClustersAsCallerToken = token<ClustersAsCaller>('clusters.AsCaller')
+export const ClustersAsCallerPort = portKey<ClustersAsCaller>('clusters.AsCaller')
 
 export type AsCallerFailure =
   | Failure<'ClusterMissing'>
@@ -461,7 +461,7 @@ export interface MemberClusters {
     grant: AccessGrant,
   ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, MemberCluster>
 }
-export const MemberClustersToken = token<MemberClusters>('clusters.MemberClusters')
+export const MemberClustersPort = portKey<MemberClusters>('clusters.MemberClusters')
 
 /** The address of this service for clients. */
 export interface PublicAddress {
@@ -471,4 +471,4 @@ export interface PublicAddress {
    */
   kubernetesUrl(call: Pick<Call, 'ownAddress'>): { readonly url: string; readonly caPem: string | undefined }
 }
-export const PublicAddressToken = token<PublicAddress>('clusters.PublicAddress')
+export const PublicAddressPort = portKey<PublicAddress>('clusters.PublicAddress')

@@ -5,7 +5,7 @@ import { uuidOf } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import { isObject, listAt, parseJson, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import { ContractRequestInvalid } from './ports.ts'
 import type {
   Contract,
@@ -321,7 +321,7 @@ export interface ProductInfo {
 }
 /** By the name that a contract has. */
 export type Products = Readonly<Record<string, ProductInfo>>
-export const ProductsToken = token<Products>('contracts.Products')
+export const ProductsPort = portKey<Products>('contracts.Products')
 
 const fields = ['DisplayName', 'ProductLine', 'TierName', 'TwitterHandle', 'QuickstartLink', 'Features', 'MailingLists']
 const isTexts = (value: unknown): boolean =>

@@ -4,7 +4,7 @@ import type { AccountId } from '../kernel/ids.ts'
 import type { MailOutbox } from '../mail/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
   BoundCluster,
@@ -70,7 +70,7 @@ export interface DocumentStore {
     now: Date,
   ): Outcome<Failure<'DocumentStoreDown'> | Failure<'DocumentLinkRefused'>, Uint8Array>
 }
-export const DocumentStoreToken = token<DocumentStore>('contracts.DocumentStore')
+export const DocumentStorePort = portKey<DocumentStore>('contracts.DocumentStore')
 
 /** Examines a document before it is stored, such as for viruses. */
 export interface DocumentScanner {
@@ -83,7 +83,7 @@ export interface DocumentScanner {
     bytes: Uint8Array,
   ): Outcome<Failure<'DocumentRefused'> | Failure<'DocumentStoreDown'>, void>
 }
-export const DocumentScannerToken = token<DocumentScanner>('contracts.DocumentScanner')
+export const DocumentScannerPort = portKey<DocumentScanner>('contracts.DocumentScanner')
 
 /**
  * The documents in the store to which no contract refers, or not yet. Each is recorded before it is stored and before a
@@ -102,7 +102,7 @@ export interface DocumentRemovals {
   /** Forgets a document that is no longer in the store. */
   forget(ref: string): Promise<void>
 }
-export const DocumentRemovalsToken = token<DocumentRemovals>('contracts.DocumentRemovals')
+export const DocumentRemovalsPort = portKey<DocumentRemovals>('contracts.DocumentRemovals')
 
 /** The account has no contract with this id. */
 export const ContractMissing = defineFailure(
@@ -239,7 +239,7 @@ export interface ContractStore {
   /** Returns the active contracts of an account to which new clusters are bound without a request. */
   listBindingNew(ownerId: AccountId, now: Date): Promise<readonly Contract[]>
 }
-export const ContractStoreToken = token<ContractStore>('contracts.ContractStore')
+export const ContractStorePort = portKey<ContractStore>('contracts.ContractStore')
 
 /** The clusters that are bound to contracts. */
 export interface BindingStore {
@@ -270,7 +270,7 @@ export interface BindingStore {
   /** Replaces the tags of a cluster for all contracts of the account. */
   setTags(ownerId: AccountId, clusterUid: string, tags: readonly string[]): Promise<void>
 }
-export const BindingStoreToken = token<BindingStore>('contracts.BindingStore')
+export const BindingStorePort = portKey<BindingStore>('contracts.BindingStore')
 
 /** The history of contracts, which only grows. */
 export interface ContractEvents {
@@ -284,7 +284,7 @@ export interface ContractEvents {
   /** Ascending. */
   listOf(contractId: ContractId, page: PageRequest): Promise<Page<ContractEvent>>
 }
-export const ContractEventsToken = token<ContractEvents>('contracts.ContractEvents')
+export const ContractEventsPort = portKey<ContractEvents>('contracts.ContractEvents')
 
 /** The licenses that were issued. A row is never deleted. */
 export interface LicenseStore {
@@ -302,7 +302,7 @@ export interface LicenseStore {
   /** Revokes one license of a contract. Returns false if the contract has no such license that is not revoked. */
   revoke(contractId: ContractId, serial: string, at: Date): Promise<boolean>
 }
-export const LicenseStoreToken = token<LicenseStore>('contracts.LicenseStore')
+export const LicenseStorePort = portKey<LicenseStore>('contracts.LicenseStore')
 
 /** A certificate authority of licenses as it is stored. */
 export interface StoredAuthority {
@@ -322,7 +322,7 @@ export interface AuthorityStore {
   /** Adds an authority and retires the others. */
   add(authority: Pick<StoredAuthority, 'certificatePem' | 'sealedKey'>, at: Date): Promise<number>
 }
-export const AuthorityStoreToken = token<AuthorityStore>('contracts.AuthorityStore')
+export const AuthorityStorePort = portKey<AuthorityStore>('contracts.AuthorityStore')
 
 /** What a license certifies. */
 export interface LicenseContent {
@@ -391,7 +391,7 @@ export interface LicenseSigner {
   /** Returns a digest of a license's content, apart from its validity: 64 hexadecimal digits. */
   contentKey(authorityId: number, content: LicenseContent): string
 }
-export const LicenseSignerToken = token<LicenseSigner>('contracts.LicenseSigner')
+export const LicenseSignerPort = portKey<LicenseSigner>('contracts.LicenseSigner')
 
 /** The stores that a change to contracts needs, in one transaction. */
 export interface ContractStores {
@@ -405,7 +405,7 @@ export interface ContractStores {
   readonly mail: MailOutbox
 }
 export type ContractUnitOfWork = UnitOfWork<ContractStores>
-export const ContractUnitOfWorkToken = token<ContractUnitOfWork>('contracts.UnitOfWork')
+export const ContractUnitOfWorkPort = portKey<ContractUnitOfWork>('contracts.UnitOfWork')
 
 /** A contract that begins without a request of a site admin. */
 export interface ContractBeginning {
@@ -436,4 +436,4 @@ export interface QuotaUsage {
    */
   usedThisMonth(contract: Contract, now: Date): Promise<number | undefined>
 }
-export const QuotaUsageToken = token<QuotaUsage>('contracts.QuotaUsage')
+export const QuotaUsagePort = portKey<QuotaUsage>('contracts.QuotaUsage')

@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../kernel/ids.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 
 /** The kind of secret that is guessed. Each kind has its own counters. */
 export type AttemptKind = 'password' | 'one-time-code' | 'reset-code'
@@ -48,11 +48,11 @@ export interface AttemptThrottle {
   /** Resets every failure and lock of a user, of one kind or of all. Returns true if there was a lock. */
   unlock(userId: UserId, kind?: AttemptKind): Promise<boolean>
 }
-export const AttemptThrottleToken = token<AttemptThrottle>('identity.AttemptThrottle')
+export const AttemptThrottlePort = portKey<AttemptThrottle>('identity.AttemptThrottle')
 
 /** Called once when an attempt locks an existing account, to notify its owner and the audit log. Never throws. */
 export type OnLocked = (attempt: Attempt & { readonly subject: UserId }) => void
-export const OnLockedToken = token<OnLocked>('identity.OnLocked')
+export const OnLockedPort = portKey<OnLocked>('identity.OnLocked')
 
 /** A counter that has not expired. */
 export interface AttemptCount {
@@ -102,4 +102,4 @@ export interface Allowances {
   /** Takes one. Returns the seconds to wait if none is left. */
   take(kind: AllowanceKind, subject: string): Promise<number | undefined>
 }
-export const AllowancesToken = token<Allowances>('identity.Allowances')
+export const AllowancesPort = portKey<Allowances>('identity.Allowances')

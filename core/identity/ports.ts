@@ -6,7 +6,7 @@ import type { MailOutbox } from '../mail/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { AccessMoment, Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AccountLifeStore, PageSizeStore, SearchTermStore, AvatarStore, SiteRulesStore } from './accounts/ports.ts'
 import type { RememberedLoginStore } from './sessions/ports.ts'
 import type { LinkCodeStore } from './emails/ports.ts'
@@ -118,7 +118,7 @@ export interface Authenticator {
    */
   userOfSession(sessionKey: Secret): Promise<UserId | undefined>
 }
-export const AuthenticatorToken = token<Authenticator>('identity.Authenticator')
+export const AuthenticatorPort = portKey<Authenticator>('identity.Authenticator')
 
 /**
  * Slow, salted hashing of passwords, in turns: callers that wait get them one after the other, and callers without an
@@ -138,7 +138,7 @@ export interface PasswordHasher {
   /** Returns a PHC string that belongs to no account, so that an unknown login costs as much as a known one. */
   dummyPhc(): Promise<string>
 }
-export const PasswordHasherToken = token<PasswordHasher>('identity.PasswordHasher')
+export const PasswordHasherPort = portKey<PasswordHasher>('identity.PasswordHasher')
 
 /** The digests of tokens. */
 export interface TokenDigest {
@@ -147,7 +147,7 @@ export interface TokenDigest {
   /** The CRC-32 (IEEE 802.3, as in zip) of ASCII text, in 0..2^32-1. It detects typos and protects nothing. */
   checksum(ascii: string): number
 }
-export const TokenDigestToken = token<TokenDigest>('identity.TokenDigest')
+export const TokenDigestPort = portKey<TokenDigest>('identity.TokenDigest')
 
 /** The value that a script must repeat in `X-Csrf-Token`. It is derived from the session's key only. */
 export interface CsrfTokens {
@@ -155,14 +155,14 @@ export interface CsrfTokens {
   /** Compares in constant time. */
   matches(sessionKey: Secret, presented: string): boolean
 }
-export const CsrfTokensToken = token<CsrfTokens>('identity.CsrfTokens')
+export const CsrfTokensPort = portKey<CsrfTokens>('identity.CsrfTokens')
 
 /** A list of common passwords. */
 export interface CommonPasswords {
   /** `password` must be in lower case. */
   includes(password: string): boolean
 }
-export const CommonPasswordsToken = token<CommonPasswords>('identity.CommonPasswords')
+export const CommonPasswordsPort = portKey<CommonPasswords>('identity.CommonPasswords')
 
 /** Internationalized domain names. */
 export interface DomainNames {
@@ -171,7 +171,7 @@ export interface DomainNames {
   /** Returns the form that people read of a domain in ASCII. */
   toUnicode(domain: string): string
 }
-export const DomainNamesToken = token<DomainNames>('identity.DomainNames')
+export const DomainNamesPort = portKey<DomainNames>('identity.DomainNames')
 
 /** Work that must not delay a response. */
 export interface Background {
@@ -181,7 +181,7 @@ export interface Background {
    */
   run(what: string, work: () => Promise<void>): void
 }
-export const BackgroundToken = token<Background>('identity.Background')
+export const BackgroundPort = portKey<Background>('identity.Background')
 
 /** The operator's settings for identity. */
 export interface IdentitySettings {
@@ -194,7 +194,7 @@ export interface IdentitySettings {
   /** 0 if logins are not remembered. */
   readonly rememberSeconds: number
 }
-export const IdentitySettingsToken = token<IdentitySettings>('identity.Settings')
+export const IdentitySettingsPort = portKey<IdentitySettings>('identity.Settings')
 
 /** Another user or organization has this name. */
 export const UserNameTaken = defineFailure(
@@ -262,7 +262,7 @@ export interface CredentialStore {
   markPasswordUsed(userId: UserId, at: Date): Promise<void>
   markSessionSeen(id: SessionId, at: Date, idleExpiresAt: Date): Promise<void>
 }
-export const CredentialStoreToken = token<CredentialStore>('identity.CredentialStore')
+export const CredentialStorePort = portKey<CredentialStore>('identity.CredentialStore')
 
 /** Users. A read with a viewer omits the users whom the viewer may not see. */
 export interface UserStore {
@@ -444,8 +444,8 @@ export interface IdentityStores {
 /** The stores that hold what authenticates a caller. */
 export type ProvenStores = Pick<IdentityStores, 'users' | 'tokens' | 'sessions' | 'secondFactors'>
 export type IdentityChanges = IdentityStores & { readonly audit: AuditTrail; readonly mail: MailOutbox }
-export const IdentityStoresToken = token<IdentityStores>('identity.Stores')
-export const IdentityUnitOfWorkToken = token<UnitOfWork<IdentityChanges>>('identity.UnitOfWork')
+export const IdentityStoresPort = portKey<IdentityStores>('identity.Stores')
+export const IdentityUnitOfWorkPort = portKey<UnitOfWork<IdentityChanges>>('identity.UnitOfWork')
 
 /** A judged account whose password is hashed. */
 export interface PreparedUser {
@@ -470,4 +470,4 @@ export interface UserFounder {
     readonly email: string
   }): Outcome<Failure<'UserNameRefused'> | Failure<'EmailInvalid'>, PreparedUser>
 }
-export const UserFounderToken = token<UserFounder>('identity.UserFounder')
+export const UserFounderPort = portKey<UserFounder>('identity.UserFounder')

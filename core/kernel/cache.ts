@@ -1,4 +1,4 @@
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 
 /** A bounded map in the memory of this process. The least recently used entry is evicted first. */
 export interface Cache<K extends string | number, V extends object> {
@@ -17,7 +17,7 @@ export type CacheLimits<V> =
 export interface Caches {
   make<K extends string | number, V extends object>(limits: CacheLimits<V>): Cache<K, V>
 }
-export const CachesToken = token<Caches>('kernel.Caches')
+export const CachesPort = portKey<Caches>('kernel.Caches')
 
 /** Returns the value of a key. If there is none, makes it and keeps it. */
 export const getOrMake = <K, V>(

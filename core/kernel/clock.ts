@@ -1,4 +1,4 @@
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 
 /**
  * The time of the whole deployment: the database's time, regardless of this machine's clock. Cut-offs and lifetimes of
@@ -8,7 +8,7 @@ export interface Clock {
   /** Now, in UTC. */
   now(): Date
 }
-export const ClockToken = token<Clock>('kernel.Clock')
+export const ClockPort = portKey<Clock>('kernel.Clock')
 
 /** Reports whether the clock is reliable. An irreversible operation waits until it is. */
 export interface TimeTrust {
@@ -17,7 +17,7 @@ export interface TimeTrust {
    */
   isTrusted(): boolean
 }
-export const TimeTrustToken = token<TimeTrust>('kernel.TimeTrust')
+export const TimeTrustPort = portKey<TimeTrust>('kernel.TimeTrust')
 
 export const dayMilliseconds = 24 * 3600 * 1000
 
@@ -46,7 +46,7 @@ export const parseInstant = (text: string): Date | undefined => {
 export interface Pause {
   (milliseconds: number, signal: AbortSignal): Promise<void>
 }
-export const PauseToken = token<Pause>('kernel.Pause')
+export const PausePort = portKey<Pause>('kernel.Pause')
 
 /**
  * Lets the event loop turn between the steps of work that takes long, so that other requests are answered. Accounts
@@ -63,7 +63,7 @@ export interface PauseInLongTurn {
 
 /** For a step that may share a turn of any length, such as the start of a request. */
 export const anyTurn = Number.POSITIVE_INFINITY
-export const PauseInLongTurnToken = token<PauseInLongTurn>('kernel.PauseInLongTurn')
+export const PauseInLongTurnPort = portKey<PauseInLongTurn>('kernel.PauseInLongTurn')
 
 /** Runs short synchronous tasks one after the other, and yields to the event loop between them. */
 export interface TimeSlices {

@@ -1,4 +1,4 @@
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 
 /** A response stored for replays. `body` is sealed. */
 export interface StoredAnswer {
@@ -63,4 +63,4 @@ export interface IdempotencyStore {
   /** Deletes records older than 48 hours and returns their number. */
   purge(): Promise<number>
 }
-export const IdempotencyStoreToken = token<IdempotencyStore>('kernel.IdempotencyStore')
+export const IdempotencyStorePort = portKey<IdempotencyStore>('kernel.IdempotencyStore')

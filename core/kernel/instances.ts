@@ -1,4 +1,4 @@
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 
 /** Ids of keys of the key ring. A process that seals nothing has none. */
 export interface InstanceKeys {
@@ -35,7 +35,7 @@ export interface InstanceRegister {
   /** Removes this process from the register, so that it counts as dead at once. */
   leave(): Promise<void>
 }
-export const InstanceRegisterToken = token<InstanceRegister>('kernel.InstanceRegister')
+export const InstanceRegisterPort = portKey<InstanceRegister>('kernel.InstanceRegister')
 
 /** The processes that serve this database, seen as one. During an upgrade they are of two releases. */
 export interface Fleet {
@@ -47,7 +47,7 @@ export interface Fleet {
    */
   knows(migration: string): Promise<boolean>
 }
-export const FleetToken = token<Fleet>('kernel.Fleet')
+export const FleetPort = portKey<Fleet>('kernel.Fleet')
 
 /** An exclusive right, limited in time. */
 export interface Lease {
@@ -73,7 +73,7 @@ export interface LeaseStore {
   /** Releases the lease early. Does nothing if it is already lost. */
   release(lease: Lease): Promise<void>
 }
-export const LeaseStoreToken = token<LeaseStore>('kernel.LeaseStore')
+export const LeaseStorePort = portKey<LeaseStore>('kernel.LeaseStore')
 
 /**
  * Does work while a lease of `ttlSeconds` is renewed, four times within its length. The signal of the work is aborted

@@ -1,4 +1,4 @@
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 
 /** Structured log. Fields are an explicit list: never a whole request, header, body or driver error. */
 export interface Log {
@@ -7,4 +7,4 @@ export interface Log {
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
-export const LogToken = token<Log>('kernel.Log')
+export const LogPort = portKey<Log>('kernel.Log')

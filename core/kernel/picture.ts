@@ -1,6 +1,6 @@
 import type { Outcome } from './failure.ts'
 import { defineFailure } from './failure.ts'
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 
 /** The bytes are not a picture of a supported format, or the picture is too large to decode. */
 export const PictureRefused = defineFailure(
@@ -25,4 +25,4 @@ export interface PictureMaker {
    */
   ofName(name: string): Promise<Uint8Array>
 }
-export const PictureMakerToken = token<PictureMaker>('kernel.PictureMaker')
+export const PictureMakerPort = portKey<PictureMaker>('kernel.PictureMaker')

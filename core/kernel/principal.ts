@@ -4,7 +4,7 @@ import type { Failure, Outcome } from './failure.ts'
 import { defineFailure } from './failure.ts'
 import type { KeyedChange } from './idempotency.ts'
 import type { ClusterId, OrgId, SessionId, TokenId, UserId } from './ids.ts'
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 import { definedFields } from './json.ts'
 
 /** The categories that an access token can be limited to. */
@@ -175,7 +175,7 @@ export interface ActorCalls {
     signal: AbortSignal,
   ): Outcome<Failure<'ActorGone'>, SignedInCall>
 }
-export const ActorCallsToken = token<ActorCalls>('kernel.ActorCalls')
+export const ActorCallsPort = portKey<ActorCalls>('kernel.ActorCalls')
 
 /** Makes a call without a caller: a run of a job, or a step that precedes a request's own call. */
 export type OwnCall = (operation: string, signal?: AbortSignal) => Call

@@ -2,13 +2,13 @@ import type { AccessContext, Level, PermissionRef } from './access.ts'
 import { permissionKey, reaches } from './access.ts'
 import type { AccountId, UserId } from './ids.ts'
 import type { Principal } from './principal.ts'
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 
 /** The lowest level that includes a permission, from all plugins' catalogues; undefined for an unknown permission. */
 export interface PermissionLevels {
   levelOf(permission: PermissionRef): Exclude<Level, 'none'> | undefined
 }
-export const PermissionLevelsToken = token<PermissionLevels>('kernel.PermissionLevels')
+export const PermissionLevelsPort = portKey<PermissionLevels>('kernel.PermissionLevels')
 
 /** The caller within one account: the rights that count for this call (see `subjectOf`). */
 export interface Subject {

@@ -1,7 +1,7 @@
 import { getOrMake } from './cache.ts'
 import type { FreeObject, Json } from './json.ts'
 import { isObject, toWireJson } from './json.ts'
-import { token } from './token.ts'
+import { portKey } from './port-key.ts'
 
 const inspect = Symbol.for('nodejs.util.inspect.custom')
 
@@ -55,7 +55,7 @@ export interface SecretBox {
   /** Returns the id of the key-encryption key that wraps a box. */
   keyIdOf(box: Uint8Array): string
 }
-export const SecretBoxToken = token<SecretBox>('kernel.SecretBox')
+export const SecretBoxPort = portKey<SecretBox>('kernel.SecretBox')
 
 /** A cryptographically strong source of randomness. */
 export interface Entropy {
@@ -64,7 +64,7 @@ export interface Entropy {
   /** Returns a new version 4 UUID. */
   uuid(): string
 }
-export const EntropyToken = token<Entropy>('kernel.Entropy')
+export const EntropyPort = portKey<Entropy>('kernel.Entropy')
 
 /** The digits of base62, by value. */
 export const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -1,7 +1,7 @@
 import type { AccountId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { Secret } from '../kernel/secret.ts'
 
 /** One message to one recipient, as content. The adapter renders it as text and as HTML. */
@@ -46,7 +46,7 @@ export interface Mailer {
    */
   send(mail: Mail, messageRef: string): Outcome<Failure<'MailDelayed'> | Failure<'MailRefused'>, void>
 }
-export const MailerToken = token<Mailer>('mail.Mailer')
+export const MailerPort = portKey<Mailer>('mail.Mailer')
 
 /** A mail that only this process may send until its lease ends. */
 export interface ClaimedMail {
@@ -75,14 +75,14 @@ export interface MailQueue {
   /** Returns the number of mails that are not sent yet, and the age of the oldest in seconds; 0 if there is none. */
   lag(): Promise<{ readonly count: number; readonly oldestSeconds: number }>
 }
-export const MailQueueToken = token<MailQueue>('mail.MailQueue')
+export const MailQueuePort = portKey<MailQueue>('mail.MailQueue')
 
 /** Notifies the sender in this process of committed mail. */
 export interface OutboxNotifier {
   /** Never throws and never waits. */
   ring(): void
 }
-export const OutboxNotifierToken = token<OutboxNotifier>('mail.OutboxNotifier')
+export const OutboxNotifierPort = portKey<OutboxNotifier>('mail.OutboxNotifier')
 
 /** Sends due mail. Returns counts by result. */
 export type DeliverMail = (signal: AbortSignal) => Promise<DeliveryCount>
@@ -91,4 +91,4 @@ export interface DeliveryCount {
   readonly postponed: number
   readonly givenUp: number
 }
-export const DeliverMailToken = token<DeliverMail>('mail.DeliverMail')
+export const DeliverMailPort = portKey<DeliverMail>('mail.DeliverMail')

@@ -6,7 +6,7 @@ import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { MailOutbox } from '../mail/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
   Binding,
@@ -99,7 +99,7 @@ export interface NotificationSenders {
   /** Reports whether the installer is the one that may test notifications of cloud C without the secret. */
   isTestInstaller(installerRef: string): boolean
 }
-export const NotificationSendersToken = token<NotificationSenders>('marketplace.NotificationSenders')
+export const NotificationSendersPort = portKey<NotificationSenders>('marketplace.NotificationSenders')
 
 /** A message of a topic of cloud A whose signature was verified. */
 export interface TopicMessage {
@@ -120,20 +120,20 @@ export interface TopicMessages {
   /** Left: why the message is refused, for people. Throws if the certificate cannot be asked for. */
   verify(message: unknown, signal: AbortSignal): Promise<Either<string, TopicMessage>>
 }
-export const TopicMessagesToken = token<TopicMessages>('marketplace.TopicMessages')
+export const TopicMessagesPort = portKey<TopicMessages>('marketplace.TopicMessages')
 
 /** What of the settings of this deployment must be corrected, or will soon be. */
 export interface MarketplaceFaults {
   /** One sentence for each. */
   list(): readonly string[]
 }
-export const MarketplaceFaultsToken = token<MarketplaceFaults>('marketplace.Faults')
+export const MarketplaceFaultsPort = portKey<MarketplaceFaults>('marketplace.Faults')
 
 /** The digest of a notification, by which it is known when it is sent again: 32 bytes. */
 export type NotificationKey = Uint8Array
 /** Returns the digest of texts: of other texts, it is another. */
 export type NotificationDigest = (...texts: readonly string[]) => NotificationKey
-export const NotificationDigestToken = token<NotificationDigest>('marketplace.NotificationDigest')
+export const NotificationDigestPort = portKey<NotificationDigest>('marketplace.NotificationDigest')
 
 /** The stored answer to a notification. It has no secret: a link is made from the installer. */
 export interface NotificationAnswer {
@@ -151,7 +151,7 @@ export interface NotificationInbox {
   /** Removes what was answered before an instant. Returns how many; at most `limit`. */
   removeBefore(at: Date, limit: number): Promise<number>
 }
-export const NotificationInboxToken = token<NotificationInbox>('marketplace.NotificationInbox')
+export const NotificationInboxPort = portKey<NotificationInbox>('marketplace.NotificationInbox')
 
 /** What identifies a subscription for its provider. */
 export interface SubscriptionKey {
@@ -197,7 +197,7 @@ export interface HostedConsoles {
   /** Returns why it does not; undefined if it does. Never rejects. It returns within ten seconds. */
   faultOf(marketplace: Marketplace, console: HostedConsole, signal: AbortSignal): Promise<string | undefined>
 }
-export const HostedConsolesToken = token<HostedConsoles>('marketplace.HostedConsoles')
+export const HostedConsolesPort = portKey<HostedConsoles>('marketplace.HostedConsoles')
 
 /** Subscriptions and their history. */
 export interface SubscriptionStore {
@@ -249,7 +249,7 @@ export interface SubscriptionStore {
   /** Removes tombstones that were not changed since an instant. Returns how many; at most `limit`. */
   removeTombstones(unchangedSince: Date, limit: number): Promise<number>
 }
-export const SubscriptionStoreToken = token<SubscriptionStore>('marketplace.SubscriptionStore')
+export const SubscriptionStorePort = portKey<SubscriptionStore>('marketplace.SubscriptionStore')
 
 export interface NewInstaller extends InstallerPlan {
   readonly ref: string
@@ -282,7 +282,7 @@ export interface InstallerStore {
   /** Erases passwords that an earlier release sealed with binds before an instant. Returns how many. */
   erasePasswordsBefore(at: Date): Promise<number>
 }
-export const InstallerStoreToken = token<InstallerStore>('marketplace.InstallerStore')
+export const InstallerStorePort = portKey<InstallerStore>('marketplace.InstallerStore')
 
 /** Claims. */
 export interface ClaimStore {
@@ -303,7 +303,7 @@ export interface ClaimStore {
   /** Takes a locked claim. */
   take(ref: string, by: UserId, orgId: OrgId | undefined, at: Date): Promise<void>
 }
-export const ClaimStoreToken = token<ClaimStore>('marketplace.ClaimStore')
+export const ClaimStorePort = portKey<ClaimStore>('marketplace.ClaimStore')
 
 /** Decides which claims may be taken. */
 export interface ClaimRules {
@@ -315,14 +315,14 @@ export interface ClaimRules {
   /** May ask other systems; throws if they do not answer. It is not called in a transaction. */
   isClaimable(claim: Claim): Promise<boolean>
 }
-export const ClaimRulesToken = token<ClaimRules>('marketplace.ClaimRules')
+export const ClaimRulesPort = portKey<ClaimRules>('marketplace.ClaimRules')
 
 /** Bounds how often an address asks whether a claim may be taken. */
 export interface ClaimAllowance {
   /** Returns the seconds to wait; undefined if the address may ask now. */
   take(address: string): Promise<number | undefined>
 }
-export const ClaimAllowanceToken = token<ClaimAllowance>('marketplace.ClaimAllowance')
+export const ClaimAllowancePort = portKey<ClaimAllowance>('marketplace.ClaimAllowance')
 
 /** What an archive is made from. */
 export interface ArchiveContent {
@@ -350,7 +350,7 @@ export interface InstallerArchive {
   /** Returns the key that verifies the signatures, in PEM. */
   publicKey(): Promise<string>
 }
-export const InstallerArchiveToken = token<InstallerArchive>('marketplace.InstallerArchive')
+export const InstallerArchivePort = portKey<InstallerArchive>('marketplace.InstallerArchive')
 
 /**
  * Bounds notifications that have no effect. A sender that is proven is never counted among those that are refused, so
@@ -362,7 +362,7 @@ export interface NotificationLimits {
   /** Counts a bind that was not answered before. Returns the seconds to wait if its installer was named too often. */
   bind(installerRef: string): number | undefined
 }
-export const NotificationLimitsToken = token<NotificationLimits>('marketplace.NotificationLimits')
+export const NotificationLimitsPort = portKey<NotificationLimits>('marketplace.NotificationLimits')
 
 /** A link to an archive, as a request has it. */
 export interface ArchiveLink {
@@ -378,7 +378,7 @@ export interface ArchiveLinks {
   make(installerRef: string, until: Date): string
   isSigned(link: ArchiveLink): boolean
 }
-export const ArchiveLinksToken = token<ArchiveLinks>('marketplace.ArchiveLinks')
+export const ArchiveLinksPort = portKey<ArchiveLinks>('marketplace.ArchiveLinks')
 
 /** The key that signs archives. */
 export interface SigningKeyStore {
@@ -397,7 +397,7 @@ export interface MarketplaceSettings {
   /** Returns how senders reach the listener of notifications: an origin, such as `https://hooks.example.com`. */
   listenerUrl(): string
 }
-export const MarketplaceSettingsToken = token<MarketplaceSettings>('marketplace.Settings')
+export const MarketplaceSettingsPort = portKey<MarketplaceSettings>('marketplace.Settings')
 
 /** The stores that a change to a subscription needs, in one transaction. */
 export interface MarketplaceStores {
@@ -410,4 +410,4 @@ export interface MarketplaceStores {
   readonly audit: AuditTrail
 }
 export type MarketplaceUnitOfWork = UnitOfWork<MarketplaceStores>
-export const MarketplaceUnitOfWorkToken = token<MarketplaceUnitOfWork>('marketplace.UnitOfWork')
+export const MarketplaceUnitOfWorkPort = portKey<MarketplaceUnitOfWork>('marketplace.UnitOfWork')

@@ -4,7 +4,7 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId, TokenId, UserId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 
 /** The dashboard systems: A is Grafana, B is Perses. */
@@ -97,7 +97,7 @@ export interface TenantDirectory {
   /** Reports whether the account has the cluster. */
   has(ownerId: AccountId, clusterUid: string): Promise<boolean>
 }
-export const TenantDirectoryToken = token<TenantDirectory>('metrics-proxy.TenantDirectory')
+export const TenantDirectoryPort = portKey<TenantDirectory>('metrics-proxy.TenantDirectory')
 
 /** The names under which a registration is at a dashboard system. */
 export interface Placement {
@@ -165,13 +165,13 @@ export interface RegistrationStore {
   /** Compare-and-set, as `change`. */
   remove(id: number, version: number): Promise<boolean>
 }
-export const RegistrationStoreToken = token<RegistrationStore>('metrics-proxy.RegistrationStore')
+export const RegistrationStorePort = portKey<RegistrationStore>('metrics-proxy.RegistrationStore')
 
 export interface RegistrationStores {
   readonly registrations: RegistrationStore
   readonly audit: AuditTrail
 }
-export const RegistrationUnitOfWorkToken = token<UnitOfWork<RegistrationStores>>('metrics-proxy.UnitOfWork')
+export const RegistrationUnitOfWorkPort = portKey<UnitOfWork<RegistrationStores>>('metrics-proxy.UnitOfWork')
 
 /** What a dashboard system is asked to have. */
 export interface WantedDatasource {
@@ -210,7 +210,7 @@ export interface DashboardSystem {
 }
 /** Those that are configured. */
 export type DashboardSystems = Readonly<Partial<Record<Dashboard, DashboardSystem>>>
-export const DashboardSystemsToken = token<DashboardSystems>('metrics-proxy.DashboardSystems')
+export const DashboardSystemsPort = portKey<DashboardSystems>('metrics-proxy.DashboardSystems')
 
 /** Where the metrics proxy learns its backends. Every method may be repeated. */
 export interface MetricsBackends {
@@ -218,14 +218,14 @@ export interface MetricsBackends {
   /** What is missing counts as removed. */
   remove(backend: string, signal: AbortSignal): Outcome<Failure<'DashboardFailed'>, void>
 }
-export const MetricsBackendsToken = token<MetricsBackends>('metrics-proxy.MetricsBackends')
+export const MetricsBackendsPort = portKey<MetricsBackends>('metrics-proxy.MetricsBackends')
 
 /** Judges addresses that the metrics proxy is to read for a user. */
 export interface MetricsTargets {
   /** Returns why the address must not be read, for its author, or undefined. Names are resolved. */
   refusal(url: URL): Promise<string | undefined>
 }
-export const MetricsTargetsToken = token<MetricsTargets>('metrics-proxy.MetricsTargets')
+export const MetricsTargetsPort = portKey<MetricsTargets>('metrics-proxy.MetricsTargets')
 
 /** Access tokens with which datasources ask the proxy, as the user who registers. */
 export interface ProxyTokens {
@@ -241,10 +241,10 @@ export interface ProxyTokens {
   /** Deletes tokens; those that are gone count as deleted. */
   revoke(call: SignedInCall<never>, tokens: readonly ProxyTokenRef[]): Promise<void>
 }
-export const ProxyTokensToken = token<ProxyTokens>('metrics-proxy.ProxyTokens')
+export const ProxyTokensPort = portKey<ProxyTokens>('metrics-proxy.ProxyTokens')
 
 /** The address of the metrics proxy, without a trailing slash; undefined if there is none. */
 export interface MetricsSettings {
   readonly proxyUrl: string | undefined
 }
-export const MetricsSettingsToken = token<MetricsSettings>('metrics-proxy.Settings')
+export const MetricsSettingsPort = portKey<MetricsSettings>('metrics-proxy.Settings')

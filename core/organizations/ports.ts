@@ -8,7 +8,7 @@ import type { MailOutbox } from '../mail/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { RightsStore } from '../kernel/rights.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { InvitationStore } from './invitations/ports.ts'
 import type {
@@ -73,7 +73,7 @@ export interface RobotStore {
   /** Deletes the account with its tokens, teams and grants. */
   remove(orgId: OrgId, id: UserId): Promise<void>
 }
-export const RobotStoreToken = token<RobotStore>('organizations.RobotStore')
+export const RobotStorePort = portKey<RobotStore>('organizations.RobotStore')
 
 export const maxRobotNameLength = 22
 /** Returns the login of a robot. */
@@ -126,7 +126,7 @@ export interface PolicyStore {
   /** Updates conditionally. Returns false if a concurrent run notified the member already, or the member left. */
   markTold(orgId: OrgId, userId: UserId, told: SecondFactorNotice): Promise<boolean>
 }
-export const PolicyStoreToken = token<PolicyStore>('organizations.PolicyStore')
+export const PolicyStorePort = portKey<PolicyStore>('organizations.PolicyStore')
 
 /** A user or another organization has this name. */
 export const OrganizationNameTaken = defineFailure(
@@ -193,7 +193,7 @@ export interface OrganizationStore {
   /** Reports whether the user may create organizations. */
   mayCreate(userId: UserId): Promise<boolean>
 }
-export const OrganizationStoreToken = token<OrganizationStore>('organizations.OrganizationStore')
+export const OrganizationStorePort = portKey<OrganizationStore>('organizations.OrganizationStore')
 
 export interface NewTeam {
   readonly orgId: OrgId
@@ -258,7 +258,7 @@ export interface TeamStore {
   addMember(team: Pick<Team, 'id' | 'orgId'>, userId: UserId, at: Date): Promise<void>
   removeMember(id: TeamId, userId: UserId): Promise<void>
 }
-export const TeamStoreToken = token<TeamStore>('organizations.TeamStore')
+export const TeamStorePort = portKey<TeamStore>('organizations.TeamStore')
 
 /**
  * Memberships of organizations. Lists are sorted by login and contain users only; robot accounts are in `RobotStore`.
@@ -280,7 +280,7 @@ export interface MembershipStore {
   /** Removes the users who are in no team of the organization, as `remove` does, and returns their number. */
   removeWithoutTeam(orgId: OrgId): Promise<number>
 }
-export const MembershipStoreToken = token<MembershipStore>('organizations.MembershipStore')
+export const MembershipStorePort = portKey<MembershipStore>('organizations.MembershipStore')
 
 /** Access tokens that are restricted to one organization. Tokens with a wider reach are managed by their owner only. */
 export interface OrganizationTokenStore {
@@ -288,7 +288,7 @@ export interface OrganizationTokenStore {
   find(orgId: OrgId, id: TokenId): Promise<OrganizationToken | undefined>
   remove(orgId: OrgId, id: TokenId): Promise<boolean>
 }
-export const OrganizationTokenStoreToken = token<OrganizationTokenStore>('organizations.OrganizationTokenStore')
+export const OrganizationTokenStorePort = portKey<OrganizationTokenStore>('organizations.OrganizationTokenStore')
 
 /** Reports whether the credential of a request is still in force, as its transaction sees it. */
 export interface CallerProof {
@@ -329,4 +329,4 @@ export interface OrganizationStores {
   readonly audit: AuditTrail
   readonly mail: MailOutbox
 }
-export const OrganizationUnitOfWorkToken = token<UnitOfWork<OrganizationStores>>('organizations.UnitOfWork')
+export const OrganizationUnitOfWorkPort = portKey<UnitOfWork<OrganizationStores>>('organizations.UnitOfWork')

@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Release, ReleaseHeader, ReleaseRecordRef, StorageDriver } from './types.ts'
 
@@ -78,7 +78,7 @@ export interface ReleaseStore {
     signal: AbortSignal,
   ): Outcome<RecordFailure | Failure<'ReleaseMissing'> | Failure<'RecordChanged'>, void>
 }
-export const ReleaseStoreToken = token<ReleaseStore>('packages.ReleaseStore')
+export const ReleaseStorePort = portKey<ReleaseStore>('packages.ReleaseStore')
 
 /**
  * ConsoleConfig of the specification: the driver that an account uses on a cluster. `id` 0 marks the defaults, when
@@ -99,11 +99,11 @@ export interface DriverConfigurationStore {
   /** Inserts a row, or replaces the driver of the existing one; the last of several concurrent writes wins. */
   put(accountId: AccountId, clusterUid: string, driver: StorageDriver, at: Date): Promise<DriverConfiguration>
 }
-export const DriverConfigurationStoreToken = token<DriverConfigurationStore>('packages.DriverConfigurationStore')
+export const DriverConfigurationStorePort = portKey<DriverConfigurationStore>('packages.DriverConfigurationStore')
 
 /** Returns the driver for reads and tasks on this cluster: the one stored by its owner, else Secret. One query. */
 export type StorageDriverOf = (cluster: Pick<MemberCluster, 'ownerId' | 'uid'>) => Promise<StorageDriver>
-export const StorageDriverOfToken = token<StorageDriverOf>('packages.StorageDriverOf')
+export const StorageDriverOfPort = portKey<StorageDriverOf>('packages.StorageDriverOf')
 
 /** The text is not YAML or JSON, or exceeds a limit (alias growth, depth, size). */
 export const TextUnreadable = defineFailure(
@@ -121,7 +121,7 @@ export interface YamlText {
   /** Keeps the order of keys; uses block style; quotes strings that a reader could parse as another type. */
   print(value: Json): string
 }
-export const YamlTextToken = token<YamlText>('packages.YamlText')
+export const YamlTextPort = portKey<YamlText>('packages.YamlText')
 
 /** A JSON patch (RFC 6902) is malformed, or does not apply to the document; the message names the operation. */
 export const PatchRefused = defineFailure(
@@ -141,7 +141,7 @@ export interface JsonPatches {
   /** Returns the operations that turn `from` into `to`. */
   between(from: Json, to: Json): readonly Json[]
 }
-export const JsonPatchesToken = token<JsonPatches>('packages.JsonPatches')
+export const JsonPatchesPort = portKey<JsonPatches>('packages.JsonPatches')
 
 /** The `filter` is not a regular expression, or is too large. */
 export const FilterRefused = defineFailure(
@@ -168,7 +168,7 @@ export interface NamePatterns {
 }
 /** Returns the names that the pattern matches anywhere. Long lists do not block the event loop. */
 export type NameFilter = (names: ReadonlySet<string>) => Promise<ReadonlySet<string>>
-export const NamePatternsToken = token<NamePatterns>('packages.NamePatterns')
+export const NamePatternsPort = portKey<NamePatterns>('packages.NamePatterns')
 
 /** The stores that a change of the driver needs, in one transaction. */
 export interface DriverStores {
@@ -176,4 +176,4 @@ export interface DriverStores {
   readonly audit: AuditTrail
 }
 export type DriverUnitOfWork = UnitOfWork<DriverStores>
-export const DriverUnitOfWorkToken = token<DriverUnitOfWork>('packages.DriverUnitOfWork')
+export const DriverUnitOfWorkPort = portKey<DriverUnitOfWork>('packages.DriverUnitOfWork')

@@ -1,5 +1,5 @@
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 
 /** The look of a console. Pictures are `data:` URLs of PNG, JPEG or WebP; empty if there is none. */
 export interface Branding {
@@ -17,9 +17,9 @@ export interface BrandingStore {
   read(): Promise<Branding | undefined>
   put(branding: Branding): Promise<void>
 }
-export const BrandingStoreToken = token<BrandingStore>('platform.BrandingStore')
-export const PlatformUnitOfWorkToken =
-  token<UnitOfWork<{ readonly branding: BrandingStore; readonly audit: AuditTrail }>>('platform.UnitOfWork')
+export const BrandingStorePort = portKey<BrandingStore>('platform.BrandingStore')
+export const PlatformUnitOfWorkPort =
+  portKey<UnitOfWork<{ readonly branding: BrandingStore; readonly audit: AuditTrail }>>('platform.UnitOfWork')
 
 /** Exact counts of the objects of the site. */
 export interface SiteCounts {
@@ -44,7 +44,7 @@ export interface SiteFacts {
   readonly runMode: 'production' | 'development'
   readonly deploymentType: string
 }
-export const SiteFactsToken = token<SiteFacts>('platform.SiteFacts')
+export const SiteFactsPort = portKey<SiteFacts>('platform.SiteFacts')
 
 /** What happens in a bounded pool, such as threads. */
 export interface PoolLoad {

@@ -5,7 +5,7 @@ import type { AccountId, UserId } from '../kernel/ids.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Actor, ActorGone, SignedInCall } from '../kernel/principal.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Task, TaskEvent, TaskId, TaskState } from './types.ts'
 
@@ -91,7 +91,7 @@ export interface Tasks {
   /** Prepares a submission for a transaction that also changes other stores. Nothing is written yet. */
   prepare(call: SignedInCall<never>, submission: TaskSubmission): Promise<PreparedTask>
 }
-export const TasksToken = token<Tasks>('tasks.Tasks')
+export const TasksPort = portKey<Tasks>('tasks.Tasks')
 
 /**
  * Reports progress, in order. Nothing throws or waits: lines are stored and published in the background, the last ones
@@ -182,7 +182,7 @@ export interface TaskBus {
    */
   onProgress(ref: string, listener: () => void): () => void
 }
-export const TaskBusToken = token<TaskBus>('tasks.TaskBus')
+export const TaskBusPort = portKey<TaskBus>('tasks.TaskBus')
 
 /** The task does not exist, or the caller may not see it; both have the same response. */
 export const TaskMissing = defineFailure(
@@ -248,7 +248,7 @@ export interface TaskStore {
   /** Returns the events after `afterSeq`, in order, at most `limit`. */
   events(id: TaskId, afterSeq: number, limit: number): Promise<readonly TaskEvent[]>
 }
-export const TaskStoreToken = token<TaskStore>('tasks.TaskStore')
+export const TaskStorePort = portKey<TaskStore>('tasks.TaskStore')
 
 /** Lookups that are needed to accept a task. */
 export interface TaskLookups {
@@ -261,7 +261,7 @@ export interface TaskLookups {
   findByLock(lockKey: string): Promise<Task | undefined>
 }
 /** For use outside a transaction. */
-export const TaskLookupsToken = token<TaskLookups>('tasks.TaskLookups')
+export const TaskLookupsPort = portKey<TaskLookups>('tasks.TaskLookups')
 
 /** The changes that accepting and cancelling need, in one transaction. Times are from the database's clock. */
 export interface TaskChanges extends TaskLookups {
@@ -292,7 +292,7 @@ export interface TaskStores {
   readonly tasks: TaskChanges
   readonly audit: AuditTrail
 }
-export const TaskUnitOfWorkToken = token<UnitOfWork<TaskStores>>('tasks.UnitOfWork')
+export const TaskUnitOfWorkPort = portKey<UnitOfWork<TaskStores>>('tasks.UnitOfWork')
 
 /** A task that only this process may work on until its lease ends. */
 export interface ClaimedTask {
@@ -352,7 +352,7 @@ export interface TaskQueues {
   open(holder: string, kinds: readonly string[]): TaskQueue
   counts(): Promise<TaskCounts>
 }
-export const TaskQueuesToken = token<TaskQueues>('tasks.TaskQueues')
+export const TaskQueuesPort = portKey<TaskQueues>('tasks.TaskQueues')
 
 /** One event that waits to be published. */
 export interface OutboxItem {
@@ -379,7 +379,7 @@ export interface TaskOutbox {
   /** Adopts events whose process did not extend its time. Returns the number of events. */
   adopt(limit: number): Promise<number>
 }
-export const TaskOutboxToken = token<TaskOutbox>('tasks.TaskOutbox')
+export const TaskOutboxPort = portKey<TaskOutbox>('tasks.TaskOutbox')
 
 /** Removes tasks that are no longer needed. */
 export interface TaskRetention {
@@ -398,7 +398,7 @@ export interface TaskRetention {
    */
   abandoned(days: number, limit: number): Promise<readonly TaskId[]>
 }
-export const TaskRetentionToken = token<TaskRetention>('tasks.TaskRetention')
+export const TaskRetentionPort = portKey<TaskRetention>('tasks.TaskRetention')
 
 /** The kinds of work that plugins declare; filled once at start, before any task is accepted. */
 export interface TaskHandlers {
@@ -406,7 +406,7 @@ export interface TaskHandlers {
   has(kind: string): boolean
   all(): readonly TaskHandler[]
 }
-export const TaskHandlersToken = token<TaskHandlers>('tasks.TaskHandlers')
+export const TaskHandlersPort = portKey<TaskHandlers>('tasks.TaskHandlers')
 
 /** A keyed one-way digest. */
 export interface InputDigest {
@@ -421,4 +421,4 @@ export interface EventPublisher {
   kick(): void
   stop(): Promise<void>
 }
-export const EventPublisherToken = token<EventPublisher>('tasks.EventPublisher')
+export const EventPublisherPort = portKey<EventPublisher>('tasks.EventPublisher')

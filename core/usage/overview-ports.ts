@@ -1,6 +1,6 @@
 import type { Contract } from '../contracts/types.ts'
 import type { AccountId } from '../kernel/ids.ts'
-import { token } from '../kernel/token.ts'
+import { portKey } from '../kernel/port-key.ts'
 import type { MonthBounds } from './month.ts'
 import type { MonthKey, UsageMonth, UsageProduct, UsedAmount } from './types.ts'
 
@@ -68,4 +68,4 @@ export interface UsageOverviewStore {
   /** Removes sums of days before one, and events that were refused before an instant. */
   removeIntake(beforeDay: number, refusedBefore: Date): Promise<void>
 }
-export const UsageOverviewStoreToken = token<UsageOverviewStore>('usage.UsageOverviewStore')
+export const UsageOverviewStorePort = portKey<UsageOverviewStore>('usage.UsageOverviewStore')

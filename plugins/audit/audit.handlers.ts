@@ -1,8 +1,8 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { AuditLogToken } from '../../core/audit/ports.ts'
+import { AuditLogPort } from '../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
 import type { PauseInLongTurn } from '../../core/kernel/clock.ts'
-import { PauseInLongTurnToken } from '../../core/kernel/clock.ts'
+import { PauseInLongTurnPort } from '../../core/kernel/clock.ts'
 import { definedFields, toWireJson } from '../../core/kernel/json.ts'
 import type { KeyedPageRequest, PageRequest } from '../../core/kernel/page.ts'
 import { defineGroup } from '../kit/group.ts'
@@ -64,7 +64,7 @@ const makeLinesOf =
   }
 
 export const auditGroup = defineGroup({
-  needs: { events: AuditLogToken, pause: PauseInLongTurnToken },
+  needs: { events: AuditLogPort, pause: PauseInLongTurnPort },
   routes: ({ events, pause }) => {
     const linesOf = makeLinesOf(pause)
     return [

@@ -1,19 +1,19 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { auditGroup } from './audit.handlers.ts'
 import { makeRetireEvents } from '../../core/audit/audit-chain.ts'
-import { AuditRetentionToken, AuditSettingsToken, KeyedDigestToken } from '../../core/audit/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { LogToken } from '../../core/kernel/log.ts'
+import { AuditRetentionPort, AuditSettingsPort, KeyedDigestPort } from '../../core/audit/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { LogPort } from '../../core/kernel/log.ts'
 import { defineGroup } from '../kit/group.ts'
 
 /** Removes audit events that are older than the retention period that the operator configured. */
 const retireEvents = defineGroup({
   needs: {
-    retention: AuditRetentionToken,
-    settings: AuditSettingsToken,
-    key: KeyedDigestToken,
-    clock: ClockToken,
-    log: LogToken,
+    retention: AuditRetentionPort,
+    settings: AuditSettingsPort,
+    key: KeyedDigestPort,
+    clock: ClockPort,
+    log: LogPort,
   },
   jobs: (given) => [
     {

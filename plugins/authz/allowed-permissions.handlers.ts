@@ -1,5 +1,5 @@
 import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
-import { AuthorizationFactsToken, AuthorizationSchemaToken } from '../../core/authz/ports.ts'
+import { AuthorizationFactsPort, AuthorizationSchemaPort } from '../../core/authz/ports.ts'
 import type { AllowedPermissions } from '../../core/authz/types.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -12,7 +12,7 @@ const toWire = ({ type, id, relations }: AllowedPermissions) => ({
 })
 
 export const allowedPermissionsGroup = defineGroup({
-  needs: { schema: AuthorizationSchemaToken, facts: AuthorizationFactsToken },
+  needs: { schema: AuthorizationSchemaPort, facts: AuthorizationFactsPort },
   routes: (given) => [
     handle(getAllowedPermissions, makeListAllowedPermissions(given), {
       input: ({ params, grant }) => ({

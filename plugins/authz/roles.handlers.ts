@@ -1,9 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { makeCreateRole, makeDeleteRole, makeGetRole, makeUpdateRole } from '../../core/authz/roles.ts'
-import { AuthorizationSchemaToken, RoleStoreToken, RoleUnitOfWorkToken } from '../../core/authz/ports.ts'
+import { AuthorizationSchemaPort, RoleStorePort, RoleUnitOfWorkPort } from '../../core/authz/ports.ts'
 import type { Role, RolePrincipal } from '../../core/authz/types.ts'
 import type { PermissionDefinition } from '../../core/kernel/access.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { orgOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -45,10 +45,10 @@ const principalToWire = ({ type, id, name, displayName, viaTeamId }: RolePrincip
 
 export const roleGroup = defineGroup({
   needs: {
-    schema: AuthorizationSchemaToken,
-    roles: RoleStoreToken,
-    unitOfWork: RoleUnitOfWorkToken,
-    clock: ClockToken,
+    schema: AuthorizationSchemaPort,
+    roles: RoleStorePort,
+    unitOfWork: RoleUnitOfWorkPort,
+    clock: ClockPort,
   },
   routes: (given) => [
     handle(listAvailablePermissions, async () => right(given.schema.permissions), {

@@ -1,11 +1,11 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { BusToken } from '../../core/bus/bus.ts'
+import { BusPort } from '../../core/bus/bus.ts'
 import type { IssuedCredentials } from '../../core/bus/credentials.ts'
 import { makeRevokeCredentials } from '../../core/bus/credentials.ts'
-import { BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
+import { BusServerPort, BusUnitOfWorkPort, BusUserStorePort } from '../../core/bus/ports.ts'
 import { accountOf } from '../../core/bus/rights.ts'
 import type { BusPurpose, BusUser } from '../../core/bus/types.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -52,11 +52,11 @@ const tokenToWire =
 /** The routes that issue, list and revoke credentials for the bus. */
 export const credentialGroup = defineGroup({
   needs: {
-    bus: BusToken,
-    clock: ClockToken,
-    server: BusServerToken,
-    unitOfWork: BusUnitOfWorkToken,
-    users: BusUserStoreToken,
+    bus: BusPort,
+    clock: ClockPort,
+    server: BusServerPort,
+    unitOfWork: BusUnitOfWorkPort,
+    users: BusUserStorePort,
   },
   routes: (given) => {
     const { issue, push } = given.bus

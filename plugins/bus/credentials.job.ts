@@ -1,21 +1,21 @@
-import { BusToken } from '../../core/bus/bus.ts'
+import { BusPort } from '../../core/bus/bus.ts'
 import { makeRetireCredentials } from '../../core/bus/credentials.ts'
-import { BusIdentityStoreToken, BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { BusIdentityStorePort, BusServerPort, BusUnitOfWorkPort, BusUserStorePort } from '../../core/bus/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { defineGroup } from '../kit/group.ts'
 
 /** The jobs that end credentials and keep the claims of the server current. */
 export const credentialJobGroup = defineGroup({
   needs: {
-    bus: BusToken,
-    clock: ClockToken,
-    entropy: EntropyToken,
-    identities: BusIdentityStoreToken,
-    server: BusServerToken,
-    unitOfWork: BusUnitOfWorkToken,
-    users: BusUserStoreToken,
+    bus: BusPort,
+    clock: ClockPort,
+    entropy: EntropyPort,
+    identities: BusIdentityStorePort,
+    server: BusServerPort,
+    unitOfWork: BusUnitOfWorkPort,
+    users: BusUserStorePort,
   },
   jobs: (given) => {
     const retire = makeRetireCredentials(given)

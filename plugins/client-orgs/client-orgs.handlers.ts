@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { AuthorizerPort } from '../../core/authz/ports.ts'
 import {
   makeAddCluster,
   makeDeleteClientOrg,
@@ -11,22 +11,22 @@ import {
 } from '../../core/client-orgs/client-orgs.ts'
 import type { RequestedPermission, RequestedPlan } from '../../core/client-orgs/creation.ts'
 import { makeCreateClientOrg } from '../../core/client-orgs/creation.ts'
-import { ClientOrgStoreToken, ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
+import { ClientOrgStorePort, ClientOrgUnitOfWorkPort } from '../../core/client-orgs/ports.ts'
 import { settleKind } from '../../core/client-orgs/settling.ts'
-import { HubsToken } from '../../core/clusters/hubs/ports.ts'
+import { HubsPort } from '../../core/clusters/hubs/ports.ts'
 import {
-  ClusterConnectionsToken,
-  ClusterStoreToken,
-  ClusterTransportToken,
-  CredentialSealerToken,
+  ClusterConnectionsPort,
+  ClusterStorePort,
+  ClusterTransportPort,
+  CredentialSealerPort,
 } from '../../core/clusters/ports.ts'
-import { IdentitySettingsToken, UserFounderToken } from '../../core/identity/ports.ts'
-import { ClockToken, PauseToken } from '../../core/kernel/clock.ts'
+import { IdentitySettingsPort, UserFounderPort } from '../../core/identity/ports.ts'
+import { ClockPort, PausePort } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
-import { MembershipStoreToken, OrganizationStoreToken } from '../../core/organizations/ports.ts'
-import { TasksToken } from '../../core/tasks/ports.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
+import { MembershipStorePort, OrganizationStorePort } from '../../core/organizations/ports.ts'
+import { TasksPort } from '../../core/tasks/ports.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { organizationWire } from '../organizations/organizations/organization-wire.ts'
@@ -91,12 +91,12 @@ const hubOf = ({
 /** The routes that read client organizations. */
 export const clientOrgReads = defineGroup({
   needs: {
-    authorizer: AuthorizerToken,
-    clientOrgs: ClientOrgStoreToken,
-    clusters: ClusterStoreToken,
-    hubs: HubsToken,
-    identitySettings: IdentitySettingsToken,
-    organizations: OrganizationStoreToken,
+    authorizer: AuthorizerPort,
+    clientOrgs: ClientOrgStorePort,
+    clusters: ClusterStorePort,
+    hubs: HubsPort,
+    identitySettings: IdentitySettingsPort,
+    organizations: OrganizationStorePort,
   },
   routes: (ports) => {
     const reply = organizationWire(ports)
@@ -121,17 +121,17 @@ export const clientOrgReads = defineGroup({
 /** The routes that change client organizations. */
 export const clientOrgChanges = defineGroup({
   needs: {
-    authorizer: AuthorizerToken,
-    clientOrgs: ClientOrgStoreToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
-    entropy: EntropyToken,
-    hubs: HubsToken,
-    memberships: MembershipStoreToken,
-    tasks: TasksToken,
-    transport: ClusterTransportToken,
-    unitOfWork: ClientOrgUnitOfWorkToken,
-    userFounder: UserFounderToken,
+    authorizer: AuthorizerPort,
+    clientOrgs: ClientOrgStorePort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
+    entropy: EntropyPort,
+    hubs: HubsPort,
+    memberships: MembershipStorePort,
+    tasks: TasksPort,
+    transport: ClusterTransportPort,
+    unitOfWork: ClientOrgUnitOfWorkPort,
+    userFounder: UserFounderPort,
   },
   routes: (ports) => [
     handle(createClientOrg, makeCreateClientOrg(ports), {
@@ -183,17 +183,17 @@ export const clientOrgChanges = defineGroup({
 /** The task that settles client organizations. */
 export const clientOrgTasks = defineGroup({
   needs: {
-    authorizer: AuthorizerToken,
-    clientOrgs: ClientOrgStoreToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
-    connections: ClusterConnectionsToken,
-    entropy: EntropyToken,
-    hubs: HubsToken,
-    pause: PauseToken,
-    seal: CredentialSealerToken,
-    transport: ClusterTransportToken,
-    unitOfWork: ClientOrgUnitOfWorkToken,
+    authorizer: AuthorizerPort,
+    clientOrgs: ClientOrgStorePort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
+    connections: ClusterConnectionsPort,
+    entropy: EntropyPort,
+    hubs: HubsPort,
+    pause: PausePort,
+    seal: CredentialSealerPort,
+    transport: ClusterTransportPort,
+    unitOfWork: ClientOrgUnitOfWorkPort,
   },
   tasks: (ports) => [settleKind(ports)],
 })

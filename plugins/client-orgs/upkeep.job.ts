@@ -1,10 +1,10 @@
 import { makeUpkeep } from '../../core/client-orgs/upkeep.ts'
-import { ClientOrgStoreToken, ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
+import { ClientOrgStorePort, ClientOrgUnitOfWorkPort } from '../../core/client-orgs/ports.ts'
 import { OwnSpokesPort } from '../../core/clusters/hubs/ports.ts'
-import { ClusterConnectionsToken, ClusterStoreToken, CredentialSealerToken } from '../../core/clusters/ports.ts'
-import { LogToken } from '../../core/kernel/log.ts'
+import { ClusterConnectionsPort, ClusterStorePort, CredentialSealerPort } from '../../core/clusters/ports.ts'
+import { LogPort } from '../../core/kernel/log.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 
 const id = 'client-orgs.keepAccounts'
@@ -12,14 +12,14 @@ const id = 'client-orgs.keepAccounts'
 /** Renews the accounts of members on clusters, and removes those of former members. */
 export const keepAccounts = defineGroup({
   needs: {
-    clientOrgs: ClientOrgStoreToken,
-    clusters: ClusterStoreToken,
-    connections: ClusterConnectionsToken,
-    entropy: EntropyToken,
-    log: LogToken,
-    seal: CredentialSealerToken,
+    clientOrgs: ClientOrgStorePort,
+    clusters: ClusterStorePort,
+    connections: ClusterConnectionsPort,
+    entropy: EntropyPort,
+    log: LogPort,
+    seal: CredentialSealerPort,
     spokes: OwnSpokesPort,
-    unitOfWork: ClientOrgUnitOfWorkToken,
+    unitOfWork: ClientOrgUnitOfWorkPort,
   },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)

@@ -10,15 +10,15 @@ import {
   makeShowCredential,
 } from '../../core/clouds/credentials.ts'
 import {
-  BucketDirectoryToken,
-  CloudCredentialStoreToken,
-  CloudUnitOfWorkToken,
-  ServiceAccountReaderToken,
+  BucketDirectoryPort,
+  CloudCredentialStorePort,
+  CloudUnitOfWorkPort,
+  ServiceAccountReaderPort,
 } from '../../core/clouds/ports.ts'
 import type { CredentialForm } from '../../core/clouds/types.ts'
-import { ClustersAsCallerToken, KubeconfigParserToken } from '../../core/clusters/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
+import { ClustersAsCallerPort, KubeconfigParserPort } from '../../core/clusters/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import {
@@ -41,13 +41,13 @@ const toWire = ({ name, type, ownerId, createdAt, block, fields }: CredentialFor
 /** The routes of the caller's cloud credentials. */
 export const credentialGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    credentials: CloudCredentialStoreToken,
-    entropy: EntropyToken,
-    kubeconfigs: KubeconfigParserToken,
-    secretBox: SecretBoxToken,
-    serviceAccounts: ServiceAccountReaderToken,
-    unitOfWork: CloudUnitOfWorkToken,
+    clock: ClockPort,
+    credentials: CloudCredentialStorePort,
+    entropy: EntropyPort,
+    kubeconfigs: KubeconfigParserPort,
+    secretBox: SecretBoxPort,
+    serviceAccounts: ServiceAccountReaderPort,
+    unitOfWork: CloudUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = { ...given, safe: makeSealedCredentials(given), complete: makeCompleteCredential(given) }
@@ -67,12 +67,12 @@ export const credentialGroup = defineGroup({
 /** The buckets that a key of the caller can list. */
 export const bucketGroup = defineGroup({
   needs: {
-    clusters: ClustersAsCallerToken,
-    credentials: CloudCredentialStoreToken,
-    directory: BucketDirectoryToken,
-    entropy: EntropyToken,
-    secretBox: SecretBoxToken,
-    serviceAccounts: ServiceAccountReaderToken,
+    clusters: ClustersAsCallerPort,
+    credentials: CloudCredentialStorePort,
+    directory: BucketDirectoryPort,
+    entropy: EntropyPort,
+    secretBox: SecretBoxPort,
+    serviceAccounts: ServiceAccountReaderPort,
   },
   routes: (given) => [
     handle(

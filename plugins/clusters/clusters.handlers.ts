@@ -1,5 +1,5 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { AuthorizerPort } from '../../core/authz/ports.ts'
 import {
   makeGetClusterByUid,
   makeGetHubAccess,
@@ -18,31 +18,31 @@ import {
   makeStillAllowed,
 } from '../../core/clusters/clusters.ts'
 import { makeIdentify, makeSealCredential } from '../../core/clusters/connections.ts'
-import { HubsToken, SpokeHubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
+import { HubsPort, SpokeHubsPort, SpokeRemovalsPort } from '../../core/clusters/hubs/ports.ts'
 import { makeReadSetOfSpoke } from '../../core/clusters/hubs/hub-of-spoke.ts'
 import { makeCheckCluster, makeImportCluster, makeValidateImport } from '../../core/clusters/imports.ts'
 import {
-  ClusterApiToken,
-  ClusterConnectionsToken,
+  ClusterApiPort,
+  ClusterConnectionsPort,
   ClusterDependentsPort,
-  ClusterStoreToken,
-  ClusterTaskUnitOfWorkToken,
-  ClusterTransportToken,
-  ClusterUnitOfWorkToken,
-  CredentialCodecToken,
-  KubeconfigParserToken,
-  PublicAddressToken,
+  ClusterStorePort,
+  ClusterTaskUnitOfWorkPort,
+  ClusterTransportPort,
+  ClusterUnitOfWorkPort,
+  CredentialCodecPort,
+  KubeconfigParserPort,
+  PublicAddressPort,
 } from '../../core/clusters/ports.ts'
 import { recordTaskKinds } from '../../core/clusters/record-tasks.ts'
 import { makeRefreshStatus } from '../../core/clusters/status.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
-import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
+import { ClusterTokensPort } from '../../core/identity/tokens/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { definedFields } from '../../core/kernel/json.ts'
-import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
-import { TasksToken } from '../../core/tasks/ports.ts'
+import { EntropyPort, SecretBoxPort } from '../../core/kernel/secret.ts'
+import { TasksPort } from '../../core/tasks/ports.ts'
 import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -85,16 +85,16 @@ const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganizatio
 /** The routes that find, check and import clusters of an account. */
 export const accountClusterGroup = defineGroup({
   needs: {
-    authorizer: AuthorizerToken,
-    api: ClusterApiToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
-    codec: CredentialCodecToken,
-    entropy: EntropyToken,
-    parser: KubeconfigParserToken,
-    secretBox: SecretBoxToken,
-    tasks: TasksToken,
-    unitOfWork: ClusterTaskUnitOfWorkToken,
+    authorizer: AuthorizerPort,
+    api: ClusterApiPort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
+    codec: CredentialCodecPort,
+    entropy: EntropyPort,
+    parser: KubeconfigParserPort,
+    secretBox: SecretBoxPort,
+    tasks: TasksPort,
+    unitOfWork: ClusterTaskUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = {
@@ -152,23 +152,23 @@ export const accountClusterGroup = defineGroup({
 /** The routes of a single cluster. */
 export const clusterGroup = defineGroup({
   needs: {
-    address: PublicAddressToken,
-    api: ClusterApiToken,
-    authorizer: AuthorizerToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
+    address: PublicAddressPort,
+    api: ClusterApiPort,
+    authorizer: AuthorizerPort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
     dependents: ClusterDependentsPort,
-    clusterTokens: ClusterTokensToken,
-    connections: ClusterConnectionsToken,
-    codec: CredentialCodecToken,
-    entropy: EntropyToken,
-    parser: KubeconfigParserToken,
-    secretBox: SecretBoxToken,
-    hubs: HubsToken,
-    spokeRemovals: SpokeRemovalsToken,
-    transport: ClusterTransportToken,
-    tasks: TasksToken,
-    unitOfWork: ClusterTaskUnitOfWorkToken,
+    clusterTokens: ClusterTokensPort,
+    connections: ClusterConnectionsPort,
+    codec: CredentialCodecPort,
+    entropy: EntropyPort,
+    parser: KubeconfigParserPort,
+    secretBox: SecretBoxPort,
+    hubs: HubsPort,
+    spokeRemovals: SpokeRemovalsPort,
+    transport: ClusterTransportPort,
+    tasks: TasksPort,
+    unitOfWork: ClusterTaskUnitOfWorkPort,
   },
   routes: (given) => {
     const refresh = makeRefreshStatus({ ...given, readSetOfSpoke: makeReadSetOfSpoke(given) })
@@ -238,11 +238,11 @@ export const clusterGroup = defineGroup({
 /** The kinds of tasks that report changes of records. */
 export const recordTaskGroup = defineGroup({
   needs: {
-    authorizer: AuthorizerToken,
-    clusters: ClusterStoreToken,
-    hubs: HubsToken,
-    spokeHubs: SpokeHubsToken,
-    unitOfWork: ClusterUnitOfWorkToken,
+    authorizer: AuthorizerPort,
+    clusters: ClusterStorePort,
+    hubs: HubsPort,
+    spokeHubs: SpokeHubsPort,
+    unitOfWork: ClusterUnitOfWorkPort,
   },
   tasks: (given) => recordTaskKinds({ ...given, readSetOfSpoke: makeReadSetOfSpoke(given) }),
 })
@@ -250,12 +250,12 @@ export const recordTaskGroup = defineGroup({
 /** The routes that tell which hubs and clusters an account has. */
 export const accountHubGroup = defineGroup({
   needs: {
-    address: PublicAddressToken,
-    authorizer: AuthorizerToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
-    clusterTokens: ClusterTokensToken,
-    connections: ClusterConnectionsToken,
+    address: PublicAddressPort,
+    authorizer: AuthorizerPort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
+    clusterTokens: ClusterTokensPort,
+    connections: ClusterConnectionsPort,
   },
   routes: (given) => [
     handle(getClusterIdentity, makeGetClusterByUid(given), {

@@ -1,4 +1,4 @@
-import { ClusterApiToken, ClusterConnectionsToken, ClusterTransportToken } from '../../core/clusters/ports.ts'
+import { ClusterApiPort, ClusterConnectionsPort, ClusterTransportPort } from '../../core/clusters/ports.ts'
 import { makeComputeResponse } from '../../core/clusters/proxy/computed-responses.ts'
 import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
@@ -16,9 +16,9 @@ const inputOf = <E>({ grant, exchange }: { readonly grant: AccessGrant; readonly
 
 export const proxyGroup = defineGroup({
   needs: {
-    api: ClusterApiToken,
-    connections: ClusterConnectionsToken,
-    transport: ClusterTransportToken,
+    api: ClusterApiPort,
+    connections: ClusterConnectionsPort,
+    transport: ClusterTransportPort,
   },
   routes: (given) => {
     const relay = makeProxyRequest({ ...given, computeResponse: makeComputeResponse(given) })

@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import {
   makeCreateContracts,
   makeDeleteContract,
@@ -25,27 +25,27 @@ import {
 } from '../../core/contracts/cluster-status.ts'
 import type { ContractDraft } from '../../core/contracts/contract-rules.ts'
 import {
-  DocumentRemovalsToken,
-  DocumentScannerToken,
-  DocumentStoreToken,
-  BindingStoreToken,
-  ContractEventsToken,
-  ContractStoreToken,
-  ContractUnitOfWorkToken,
-  LicenseStoreToken,
+  DocumentRemovalsPort,
+  DocumentScannerPort,
+  DocumentStorePort,
+  BindingStorePort,
+  ContractEventsPort,
+  ContractStorePort,
+  ContractUnitOfWorkPort,
+  LicenseStorePort,
 } from '../../core/contracts/ports.ts'
 import { makeWithDocument, makeWithUpload, type Upload } from '../../core/contracts/documents.ts'
 import { makeListContractEvents, makeListTerms } from '../../core/contracts/contracts.ts'
 import type { Effective } from '../../core/contracts/terms.ts'
-import { makeListProducts, ProductsToken } from '../../core/contracts/contract-rules.ts'
+import { makeListProducts, ProductsPort } from '../../core/contracts/contract-rules.ts'
 import { makeListLicenses, makeRevokeLicense } from '../../core/contracts/authorities.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import type { Contract } from '../../core/contracts/types.ts'
-import { IdentityStoresToken } from '../../core/identity/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { IdentityStoresPort } from '../../core/identity/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
-import { LogToken } from '../../core/kernel/log.ts'
-import { MembershipStoreToken } from '../../core/organizations/ports.ts'
+import { LogPort } from '../../core/kernel/log.ts'
+import { MembershipStorePort } from '../../core/organizations/ports.ts'
 import { toClusterInfo } from '../clusters/cluster-wire.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -124,21 +124,21 @@ const effectiveOf = ({
 /** The contracts of all accounts, for site admins. */
 export const contractAdministrationGroup = defineGroup({
   needs: {
-    bindings: BindingStoreToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
-    contracts: ContractStoreToken,
-    documents: DocumentStoreToken,
-    entropy: EntropyToken,
-    events: ContractEventsToken,
-    identity: IdentityStoresToken,
-    licenses: LicenseStoreToken,
-    log: LogToken,
-    memberships: MembershipStoreToken,
-    products: ProductsToken,
-    removals: DocumentRemovalsToken,
-    scanner: DocumentScannerToken,
-    unitOfWork: ContractUnitOfWorkToken,
+    bindings: BindingStorePort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
+    contracts: ContractStorePort,
+    documents: DocumentStorePort,
+    entropy: EntropyPort,
+    events: ContractEventsPort,
+    identity: IdentityStoresPort,
+    licenses: LicenseStorePort,
+    log: LogPort,
+    memberships: MembershipStorePort,
+    products: ProductsPort,
+    removals: DocumentRemovalsPort,
+    scanner: DocumentScannerPort,
+    unitOfWork: ContractUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = {

@@ -1,4 +1,4 @@
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import {
   makeAssignCluster,
   makeBindClusters,
@@ -21,15 +21,15 @@ import {
   makeUpdatePreferences,
 } from '../../core/contracts/contracts.ts'
 import {
-  BindingStoreToken,
-  ContractEventsToken,
-  ContractStoreToken,
-  ContractUnitOfWorkToken,
+  BindingStorePort,
+  ContractEventsPort,
+  ContractStorePort,
+  ContractUnitOfWorkPort,
 } from '../../core/contracts/ports.ts'
 import type { Contract, ContractClusterId, ContractId } from '../../core/contracts/types.ts'
-import { IdentityStoresToken } from '../../core/identity/ports.ts'
+import { IdentityStoresPort } from '../../core/identity/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import type { PageRequest } from '../../core/kernel/page.ts'
 import { toClusterInfo } from '../clusters/cluster-wire.ts'
 import { objectIdOf } from '../kit/access.ts'
@@ -71,11 +71,11 @@ const activeOf = ({ grant, page }: Granted & { readonly page: PageRequest }, off
 /** The contracts of an account. */
 export const contractGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    contracts: ContractStoreToken,
-    events: ContractEventsToken,
-    unitOfWork: ContractUnitOfWorkToken,
-    identity: IdentityStoresToken,
+    clock: ClockPort,
+    contracts: ContractStorePort,
+    events: ContractEventsPort,
+    unitOfWork: ContractUnitOfWorkPort,
+    identity: IdentityStoresPort,
   },
   routes: (given) => {
     const shown = (contract: Contract) => toContract(contract, given.clock.now())
@@ -142,12 +142,12 @@ const clusterKeyOf = ({
 /** The clusters that are bound to contracts. */
 export const bindingGroup = defineGroup({
   needs: {
-    bindings: BindingStoreToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
-    contracts: ContractStoreToken,
-    unitOfWork: ContractUnitOfWorkToken,
-    identity: IdentityStoresToken,
+    bindings: BindingStorePort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
+    contracts: ContractStorePort,
+    unitOfWork: ContractUnitOfWorkPort,
+    identity: IdentityStoresPort,
   },
   routes: (given) => {
     const deps = { ...given, users: given.identity.users }

@@ -1,10 +1,10 @@
-import { DocumentRemovalsToken, DocumentStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
+import { DocumentRemovalsPort, DocumentStorePort, ContractUnitOfWorkPort } from '../../core/contracts/ports.ts'
 import { makeRemoveDocuments } from '../../core/contracts/documents.ts'
 import { makeRemindOfEnds } from '../../core/contracts/contracts.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { LogToken } from '../../core/kernel/log.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { LogPort } from '../../core/kernel/log.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 
 /**
@@ -12,7 +12,7 @@ import { defineGroup } from '../kit/group.ts'
  * before.
  */
 export const documentRemovalGroup = defineGroup({
-  needs: { clock: ClockToken, documents: DocumentStoreToken, log: LogToken, removals: DocumentRemovalsToken },
+  needs: { clock: ClockPort, documents: DocumentStorePort, log: LogPort, removals: DocumentRemovalsPort },
   jobs: (given) => {
     const remove = makeRemoveDocuments(given)
     return [
@@ -32,7 +32,7 @@ const id = 'contracts.remindOfEnds'
 
 /** Mails the people of a contract 45 and 10 days before its end. */
 export const reminderGroup = defineGroup({
-  needs: { clock: ClockToken, entropy: EntropyToken, unitOfWork: ContractUnitOfWorkToken },
+  needs: { clock: ClockPort, entropy: EntropyPort, unitOfWork: ContractUnitOfWorkPort },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)
     const remind = makeRemindOfEnds(given)

@@ -2,11 +2,11 @@ import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeOnAnyContract } from '../../core/contracts/administration.ts'
 import type { DocumentLink } from '../../core/contracts/ports.ts'
 import {
-  DocumentRemovalsToken,
-  DocumentScannerToken,
-  DocumentStoreToken,
-  ContractStoreToken,
-  ContractUnitOfWorkToken,
+  DocumentRemovalsPort,
+  DocumentScannerPort,
+  DocumentStorePort,
+  ContractStorePort,
+  ContractUnitOfWorkPort,
 } from '../../core/contracts/ports.ts'
 import {
   makeLinkDocument,
@@ -15,10 +15,10 @@ import {
   makeUploadDocument,
 } from '../../core/contracts/documents.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
-import { IdentityStoresToken } from '../../core/identity/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { LogToken } from '../../core/kernel/log.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { IdentityStoresPort } from '../../core/identity/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { LogPort } from '../../core/kernel/log.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import { attachment } from '../kit/reply.ts'
 import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
@@ -29,15 +29,15 @@ import { linkAnyDocument, linkDocument, openDocument, removeDocument, uploadDocu
 /** The documents of contracts. */
 export const documentGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    contracts: ContractStoreToken,
-    documents: DocumentStoreToken,
-    entropy: EntropyToken,
-    identity: IdentityStoresToken,
-    log: LogToken,
-    removals: DocumentRemovalsToken,
-    scanner: DocumentScannerToken,
-    unitOfWork: ContractUnitOfWorkToken,
+    clock: ClockPort,
+    contracts: ContractStorePort,
+    documents: DocumentStorePort,
+    entropy: EntropyPort,
+    identity: IdentityStoresPort,
+    log: LogPort,
+    removals: DocumentRemovalsPort,
+    scanner: DocumentScannerPort,
+    unitOfWork: ContractUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = { ...given, users: given.identity.users, newRef: () => given.entropy.uuid() }

@@ -3,20 +3,20 @@ import { makeOnAnyContract } from '../../core/contracts/administration.ts'
 import { makeListAuthorities, makeListRevocations, makeOpenAuthorities } from '../../core/contracts/authorities.ts'
 import { makeIssueLicense } from '../../core/contracts/licenses.ts'
 import {
-  AuthorityStoreToken,
-  BindingStoreToken,
-  ContractStoreToken,
-  ContractUnitOfWorkToken,
-  LicenseSignerToken,
-  LicenseStoreToken,
-  QuotaUsageToken,
+  AuthorityStorePort,
+  BindingStorePort,
+  ContractStorePort,
+  ContractUnitOfWorkPort,
+  LicenseSignerPort,
+  LicenseStorePort,
+  QuotaUsagePort,
 } from '../../core/contracts/ports.ts'
 import { makeIssueForMachine, makeIssueForProxy } from '../../core/contracts/machine-licenses.ts'
-import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { IdentityStoresToken } from '../../core/identity/ports.ts'
-import { CachesToken } from '../../core/kernel/cache.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import { AuthorizerPort } from '../../core/authz/ports.ts'
+import { IdentityStoresPort } from '../../core/identity/ports.ts'
+import { CachesPort } from '../../core/kernel/cache.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { SecretBoxPort } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { toLicense, toProxyValues } from './contract-wire.ts'
@@ -32,18 +32,18 @@ import {
 /** Licenses of bound clusters, and what verifiers need. */
 export const licenseGroup = defineGroup({
   needs: {
-    authorities: AuthorityStoreToken,
-    authorizer: AuthorizerToken,
-    bindings: BindingStoreToken,
-    caches: CachesToken,
-    clock: ClockToken,
-    contracts: ContractStoreToken,
-    identity: IdentityStoresToken,
-    licenses: LicenseStoreToken,
-    quotaUsage: QuotaUsageToken,
-    secretBox: SecretBoxToken,
-    signer: LicenseSignerToken,
-    unitOfWork: ContractUnitOfWorkToken,
+    authorities: AuthorityStorePort,
+    authorizer: AuthorizerPort,
+    bindings: BindingStorePort,
+    caches: CachesPort,
+    clock: ClockPort,
+    contracts: ContractStorePort,
+    identity: IdentityStoresPort,
+    licenses: LicenseStorePort,
+    quotaUsage: QuotaUsagePort,
+    secretBox: SecretBoxPort,
+    signer: LicenseSignerPort,
+    unitOfWork: ContractUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = { ...given, users: given.identity.users, authorities: makeOpenAuthorities(given) }

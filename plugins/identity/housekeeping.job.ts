@@ -1,14 +1,14 @@
 import { makePurgeAccounts } from '../../core/identity/accounts/removal.ts'
 import { makeMendSearchTerms } from '../../core/identity/accounts/search-terms.ts'
-import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../core/identity/ports.ts'
+import { IdentityStoresPort, IdentityUnitOfWorkPort } from '../../core/identity/ports.ts'
 import { makeDropOverSessions } from '../../core/identity/sessions/sessions.ts'
 import {
   makeDropOldLinkCodes,
   makeRemoveExpiredTokens,
   makeWarnOfExpiringTokens,
 } from '../../core/identity/tokens/expiry.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { defineGroup } from '../kit/group.ts'
 
@@ -21,7 +21,7 @@ const halfMinute = 30
 const purgeId = 'identity.purgeAccounts'
 
 export const housekeepingGroup = defineGroup({
-  needs: { clock: ClockToken, entropy: EntropyToken, stores: IdentityStoresToken, unitOfWork: IdentityUnitOfWorkToken },
+  needs: { clock: ClockPort, entropy: EntropyPort, stores: IdentityStoresPort, unitOfWork: IdentityUnitOfWorkPort },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)
     const purge = makePurgeAccounts(given)

@@ -1,4 +1,4 @@
-import type { PortOf, Token } from '../../core/kernel/token.ts'
+import type { PortOf, PortKey } from '../../core/kernel/port-key.ts'
 import type { TaskHandler } from '../../core/tasks/ports.ts'
 import type { AnyBoundRoute } from './route.ts'
 
@@ -13,7 +13,7 @@ export interface Job {
 }
 
 /** Ports by the names under which a group receives them. */
-export type Needs = Readonly<Record<string, Token<unknown>>>
+export type Needs = Readonly<Record<string, PortKey<unknown>>>
 export type Given<N extends Needs> = { readonly [K in keyof N]: PortOf<N[K]> }
 
 /** Routes, jobs and kinds of tasks of a plugin that need the same ports. */

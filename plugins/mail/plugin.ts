@@ -1,10 +1,10 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { DeliverMailToken } from '../../core/mail/ports.ts'
+import { DeliverMailPort } from '../../core/mail/ports.ts'
 import { defineGroup } from '../kit/group.ts'
 
 /** Sends mail that is due: mail that waits for another attempt, and mail of a process that ended after its commit. */
 const deliverMail = defineGroup({
-  needs: { deliver: DeliverMailToken },
+  needs: { deliver: DeliverMailPort },
   jobs: ({ deliver }) => [
     {
       id: 'mail.deliver',

@@ -4,13 +4,13 @@ import { makeOldestClaimable, makeTakeClaim } from '../../core/marketplace/claim
 import { makeInstallerStatus, makeOpenArchive, makeSweep } from '../../core/marketplace/installers/installers.ts'
 import { parseApplicationId } from '../../core/marketplace/notifications/applications.ts'
 import {
-  ArchiveLinksToken,
-  ClaimStoreToken,
-  HostedConsolesToken,
-  InstallerStoreToken,
-  MarketplaceFaultsToken,
-  MarketplaceUnitOfWorkToken,
-  SubscriptionStoreToken,
+  ArchiveLinksPort,
+  ClaimStorePort,
+  HostedConsolesPort,
+  InstallerStorePort,
+  MarketplaceFaultsPort,
+  MarketplaceUnitOfWorkPort,
+  SubscriptionStorePort,
 } from '../../core/marketplace/ports.ts'
 import { isEnded } from '../../core/marketplace/subscriptions/states.ts'
 import type { SubscriptionHistory } from '../../core/marketplace/subscriptions/subscriptions.ts'
@@ -23,10 +23,10 @@ import {
   makeSubscriptionHistory,
 } from '../../core/marketplace/subscriptions/subscriptions.ts'
 import type * as domain from '../../core/marketplace/types.ts'
-import { MembershipStoreToken } from '../../core/organizations/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { MembershipStorePort } from '../../core/organizations/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { attachment } from '../kit/reply.ts'
@@ -117,11 +117,11 @@ const named = (params: { readonly marketplace: domain.Marketplace; readonly subs
 /** Subscriptions, for site admins. */
 export const subscriptionGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    consoles: HostedConsolesToken,
-    faults: MarketplaceFaultsToken,
-    subscriptions: SubscriptionStoreToken,
-    unitOfWork: MarketplaceUnitOfWorkToken,
+    clock: ClockPort,
+    consoles: HostedConsolesPort,
+    faults: MarketplaceFaultsPort,
+    subscriptions: SubscriptionStorePort,
+    unitOfWork: MarketplaceUnitOfWorkPort,
   },
   routes: (given) => [
     handle(listSubscriptions, makeListSubscriptions(given), { input: ({ page }) => ({ page }), reply: toWire }),
@@ -145,10 +145,10 @@ export const subscriptionGroup = defineGroup({
 /** Claims, for site admins. */
 export const claimGroup = defineGroup({
   needs: {
-    claims: ClaimStoreToken,
-    clock: ClockToken,
-    memberships: MembershipStoreToken,
-    unitOfWork: MarketplaceUnitOfWorkToken,
+    claims: ClaimStorePort,
+    clock: ClockPort,
+    memberships: MembershipStorePort,
+    unitOfWork: MarketplaceUnitOfWorkPort,
   },
   routes: (given) => [
     handle(getOldestClaim, makeOldestClaimable(given), {
@@ -169,7 +169,7 @@ export const claimGroup = defineGroup({
 
 /** Installers, and their archives. */
 export const installerGroup = defineGroup({
-  needs: { clock: ClockToken, installers: InstallerStoreToken, links: ArchiveLinksToken },
+  needs: { clock: ClockPort, installers: InstallerStorePort, links: ArchiveLinksPort },
   routes: (given) => [
     handle(getInstallerStatus, makeInstallerStatus(given), {
       input: ({ params }) => params.installerID,
@@ -205,7 +205,7 @@ const sweepId = 'marketplace.sweep'
 
 /** Removes what is not needed any more. */
 export const sweepGroup = defineGroup({
-  needs: { clock: ClockToken, entropy: EntropyToken, unitOfWork: MarketplaceUnitOfWorkToken },
+  needs: { clock: ClockPort, entropy: EntropyPort, unitOfWork: MarketplaceUnitOfWorkPort },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)
     const sweep = makeSweep(given)

@@ -6,25 +6,25 @@ import type { BindingInfo } from '../../core/marketplace/notifications/bindings.
 import { makeReceiveBind, refusalOfDeployment } from '../../core/marketplace/notifications/notifications.ts'
 import type { NotificationLimits, NotificationSenders } from '../../core/marketplace/ports.ts'
 import {
-  ArchiveLinksToken,
-  ClaimAllowanceToken,
-  ClaimRulesToken,
-  ClaimStoreToken,
-  InstallerStoreToken,
-  MarketplaceSettingsToken,
-  MarketplaceUnitOfWorkToken,
-  NotificationDigestToken,
-  NotificationInboxToken,
-  NotificationLimitsToken,
+  ArchiveLinksPort,
+  ClaimAllowancePort,
+  ClaimRulesPort,
+  ClaimStorePort,
+  InstallerStorePort,
+  MarketplaceSettingsPort,
+  MarketplaceUnitOfWorkPort,
+  NotificationDigestPort,
+  NotificationInboxPort,
+  NotificationLimitsPort,
   NotificationRefused,
-  NotificationSendersToken,
+  NotificationSendersPort,
   TooManyNotifications,
 } from '../../core/marketplace/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import { at, textAt } from '../../core/kernel/json.ts'
-import { LogToken } from '../../core/kernel/log.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { LogPort } from '../../core/kernel/log.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { EmptyAnswer } from '../kit/reply.ts'
@@ -98,17 +98,17 @@ const bySecretOrTest = ({ settings, senders, limits }: AdmissionDeps): Admitting
 /** The notifications of the marketplaces. */
 export const notificationGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    digest: NotificationDigestToken,
-    entropy: EntropyToken,
-    inbox: NotificationInboxToken,
-    installers: InstallerStoreToken,
-    limits: NotificationLimitsToken,
-    links: ArchiveLinksToken,
-    log: LogToken,
-    senders: NotificationSendersToken,
-    settings: MarketplaceSettingsToken,
-    unitOfWork: MarketplaceUnitOfWorkToken,
+    clock: ClockPort,
+    digest: NotificationDigestPort,
+    entropy: EntropyPort,
+    inbox: NotificationInboxPort,
+    installers: InstallerStorePort,
+    limits: NotificationLimitsPort,
+    links: ArchiveLinksPort,
+    log: LogPort,
+    senders: NotificationSendersPort,
+    settings: MarketplaceSettingsPort,
+    unitOfWork: MarketplaceUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = { ...given, newRef: () => given.entropy.uuid() }
@@ -146,11 +146,11 @@ export const notificationGroup = defineGroup({
 /** The public question about a claim. */
 export const claimCheckGroup = defineGroup({
   needs: {
-    allowance: ClaimAllowanceToken,
-    claims: ClaimStoreToken,
-    clock: ClockToken,
-    entropy: EntropyToken,
-    rules: ClaimRulesToken,
+    allowance: ClaimAllowancePort,
+    claims: ClaimStorePort,
+    clock: ClockPort,
+    entropy: EntropyPort,
+    rules: ClaimRulesPort,
   },
   routes: (given) => [
     handle(checkClaim, makeCheckClaim(given), {

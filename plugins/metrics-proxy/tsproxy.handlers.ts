@@ -1,14 +1,14 @@
-import { ClockToken, PauseToken } from '../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
+import { ClockPort, PausePort } from '../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../core/kernel/secret.ts'
 import {
-  DashboardSystemsToken,
-  MetricsBackendsToken,
-  MetricsSettingsToken,
-  MetricsTargetsToken,
-  ProxyTokensToken,
-  RegistrationStoreToken,
-  RegistrationUnitOfWorkToken,
-  TenantDirectoryToken,
+  DashboardSystemsPort,
+  MetricsBackendsPort,
+  MetricsSettingsPort,
+  MetricsTargetsPort,
+  ProxyTokensPort,
+  RegistrationStorePort,
+  RegistrationUnitOfWorkPort,
+  TenantDirectoryPort,
 } from '../../core/metrics-proxy/ports.ts'
 import type { Dashboard } from '../../core/metrics-proxy/ports.ts'
 import { makeRegister, makeUnregister } from '../../core/metrics-proxy/registrations.ts'
@@ -76,18 +76,18 @@ const dashB = ({ url, placement: { datasource, projectName, folderName } }: Regi
 
 export const tsproxyGroup = defineGroup({
   needs: {
-    tenants: TenantDirectoryToken,
-    registrations: RegistrationStoreToken,
-    unitOfWork: RegistrationUnitOfWorkToken,
-    systems: DashboardSystemsToken,
-    backends: MetricsBackendsToken,
-    targets: MetricsTargetsToken,
-    tokens: ProxyTokensToken,
-    settings: MetricsSettingsToken,
-    secretBox: SecretBoxToken,
-    entropy: EntropyToken,
-    clock: ClockToken,
-    pause: PauseToken,
+    tenants: TenantDirectoryPort,
+    registrations: RegistrationStorePort,
+    unitOfWork: RegistrationUnitOfWorkPort,
+    systems: DashboardSystemsPort,
+    backends: MetricsBackendsPort,
+    targets: MetricsTargetsPort,
+    tokens: ProxyTokensPort,
+    settings: MetricsSettingsPort,
+    secretBox: SecretBoxPort,
+    entropy: EntropyPort,
+    clock: ClockPort,
+    pause: PausePort,
   },
   routes: (given) => {
     const register = makeRegister(given)

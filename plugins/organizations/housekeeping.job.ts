@@ -1,17 +1,17 @@
-import { IdentitySettingsToken } from '../../core/identity/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { IdentitySettingsPort } from '../../core/identity/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
-import { InvitationStoreToken } from '../../core/organizations/invitations/ports.ts'
+import { InvitationStorePort } from '../../core/organizations/invitations/ports.ts'
 import { makeNotifySecondFactor } from '../../core/organizations/organizations/policies.ts'
-import { OrganizationUnitOfWorkToken } from '../../core/organizations/ports.ts'
+import { OrganizationUnitOfWorkPort } from '../../core/organizations/ports.ts'
 import { defineGroup } from '../kit/group.ts'
 
 const batch = 500
 
 /** Removes expired invitations. */
 export const removeExpiredInvitations = defineGroup({
-  needs: { invitations: InvitationStoreToken, clock: ClockToken },
+  needs: { invitations: InvitationStorePort, clock: ClockPort },
   jobs: ({ invitations, clock }) => [
     {
       id: 'organizations.removeExpiredInvitations',
@@ -32,10 +32,10 @@ const id = 'organizations.notifySecondFactor'
  */
 export const notifySecondFactor = defineGroup({
   needs: {
-    unitOfWork: OrganizationUnitOfWorkToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
-    entropy: EntropyToken,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
+    entropy: EntropyPort,
   },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)

@@ -3,7 +3,7 @@ import { definedFields } from '../../core/kernel/json.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
 import { makeChangeBranding, plainBranding } from '../../core/platform/branding.ts'
-import { BrandingStoreToken, PlatformUnitOfWorkToken, SiteFactsToken } from '../../core/platform/ports.ts'
+import { BrandingStorePort, PlatformUnitOfWorkPort, SiteFactsPort } from '../../core/platform/ports.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -39,7 +39,7 @@ export const marketplaceVersionGroup = defineGroup({
 })
 
 export const brandingGroup = defineGroup({
-  needs: { branding: BrandingStoreToken, unitOfWork: PlatformUnitOfWorkToken, facts: SiteFactsToken },
+  needs: { branding: BrandingStorePort, unitOfWork: PlatformUnitOfWorkPort, facts: SiteFactsPort },
   routes: ({ branding, unitOfWork, facts }) => [
     handle(getBranding, async () => right((await branding.read()) ?? plainBranding), {
       reply: ({ favicon, ...look }) => ({
@@ -55,7 +55,7 @@ export const brandingGroup = defineGroup({
 })
 
 export const siteGroup = defineGroup({
-  needs: { facts: SiteFactsToken },
+  needs: { facts: SiteFactsPort },
   routes: ({ facts }) => [
     handle(getSiteSummary, async () => right({ counts: await facts.counts(), database: await facts.database() }), {
       reply: ({ counts, database }) => ({

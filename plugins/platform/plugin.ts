@@ -1,11 +1,11 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { brandingGroup, marketplaceVersionGroup, siteGroup, versionGroup } from './platform.handlers.ts'
-import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import { IdempotencyStorePort } from '../../core/kernel/idempotency.ts'
 import { defineGroup } from '../kit/group.ts'
 
 /** Removes idempotency records after 48 hours. */
 const purgeIdempotencyRecords = defineGroup({
-  needs: { records: IdempotencyStoreToken },
+  needs: { records: IdempotencyStorePort },
   jobs: ({ records }) => [
     {
       id: 'platform.purgeIdempotencyRecords',

@@ -1,7 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { ClusterInfoModel, singleCluster } from '../clusters/cluster-info-wire.ts'
 import { ClusterListQuery, ownerInPath, OwnerPath } from '../clusters/codecs.ts'
 import { toClusterInfoModel } from '../clusters/cluster-wire.ts'
@@ -46,7 +46,7 @@ const isOf =
     (provider ?? '') === '' || cluster.provider.toLowerCase() === provider?.toLowerCase()
 
 const group = defineGroup({
-  needs: { clock: ClockToken, clusters: ClusterStoreToken },
+  needs: { clock: ClockPort, clusters: ClusterStorePort },
   routes: ({ clock, clusters }) => [
     handle(
       listClusters,

@@ -1,22 +1,22 @@
 import type { ObjectTypeDefinition } from '../../core/kernel/access.ts'
 import { definePlugin } from '../kit/plugin.ts'
 import { taskGroup } from './tasks.handlers.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
-import { LogToken } from '../../core/kernel/log.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
+import { LogPort } from '../../core/kernel/log.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
-import { EventPublisherToken, TaskRetentionToken, TaskUnitOfWorkToken } from '../../core/tasks/ports.ts'
+import { EventPublisherPort, TaskRetentionPort, TaskUnitOfWorkPort } from '../../core/tasks/ports.ts'
 import { makeRetireTasks } from '../../core/tasks/tasks.ts'
 import { defineGroup } from '../kit/group.ts'
 
 const retireTasks = defineGroup({
   needs: {
-    retention: TaskRetentionToken,
-    unitOfWork: TaskUnitOfWorkToken,
-    publisher: EventPublisherToken,
-    entropy: EntropyToken,
-    clock: ClockToken,
-    log: LogToken,
+    retention: TaskRetentionPort,
+    unitOfWork: TaskUnitOfWorkPort,
+    publisher: EventPublisherPort,
+    entropy: EntropyPort,
+    clock: ClockPort,
+    log: LogPort,
   },
   jobs: (given) => [
     {

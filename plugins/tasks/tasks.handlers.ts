@@ -1,7 +1,7 @@
-import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { AuthorizerPort } from '../../core/authz/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
-import { EventPublisherToken, TaskBusToken, TaskStoreToken, TaskUnitOfWorkToken } from '../../core/tasks/ports.ts'
+import { EventPublisherPort, TaskBusPort, TaskStorePort, TaskUnitOfWorkPort } from '../../core/tasks/ports.ts'
 import type { FollowTask, ReadEvents } from '../../core/tasks/tasks.ts'
 import {
   makeCancelTask,
@@ -32,12 +32,12 @@ const refOf = ({ params }: { readonly params: { readonly id: string } }): string
 
 export const taskGroup = defineGroup({
   needs: {
-    tasks: TaskStoreToken,
-    authorizer: AuthorizerToken,
-    bus: TaskBusToken,
-    unitOfWork: TaskUnitOfWorkToken,
-    publisher: EventPublisherToken,
-    clock: ClockToken,
+    tasks: TaskStorePort,
+    authorizer: AuthorizerPort,
+    bus: TaskBusPort,
+    unitOfWork: TaskUnitOfWorkPort,
+    publisher: EventPublisherPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const view = makeViewTask(given)

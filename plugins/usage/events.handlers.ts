@@ -1,12 +1,12 @@
-import { EventReportsToken, UsageCredentialsToken } from '../../core/usage/events/reports.ts'
-import { makeForReporters, UsageReportersToken } from '../../core/usage/events/intake.ts'
+import { EventReportsPort, UsageCredentialsPort } from '../../core/usage/events/reports.ts'
+import { makeForReporters, UsageReportersPort } from '../../core/usage/events/intake.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { getUsageCredentials, reportUsageEvents } from './events.routes.ts'
 
 /** Events that clusters report. */
 export const usageEventGroup = defineGroup({
-  needs: { credentials: UsageCredentialsToken, reporters: UsageReportersToken, reports: EventReportsToken },
+  needs: { credentials: UsageCredentialsPort, reporters: UsageReportersPort, reports: EventReportsPort },
   routes: ({ credentials, reporters, reports }) => {
     const forReporters = makeForReporters(reporters)
     return [

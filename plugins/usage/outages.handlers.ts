@@ -1,6 +1,6 @@
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import type { Outage } from '../../core/usage/outages/ports.ts'
-import { OutageStoreToken, OutageUnitOfWorkToken } from '../../core/usage/outages/ports.ts'
+import { OutageStorePort, OutageUnitOfWorkPort } from '../../core/usage/outages/ports.ts'
 import { makeListOutageTags, makeRecordOutage, makeReportOutages } from '../../core/usage/outages/outages.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -20,7 +20,7 @@ const toOutage = ({ id, owner, clusterUid, from, to, tags, comments, createdAt }
 
 /** Outages, for site admins. */
 export const outageGroup = defineGroup({
-  needs: { clock: ClockToken, outages: OutageStoreToken, unitOfWork: OutageUnitOfWorkToken },
+  needs: { clock: ClockPort, outages: OutageStorePort, unitOfWork: OutageUnitOfWorkPort },
   routes: (given) => [
     handle(recordOutage, makeRecordOutage(given), {
       input: ({ body: { clusterID, tags = [], comments = '', ...body } }) => ({

@@ -1,6 +1,6 @@
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { monthKey, monthText } from '../../core/usage/month.ts'
-import { CloseMonthToken } from '../../core/usage/months/close.ts'
+import { CloseMonthPort } from '../../core/usage/months/close.ts'
 import { makeExpireIntake, makeListIntake, makeListRefused } from '../../core/usage/events/intake.ts'
 import {
   makeChangeMonth,
@@ -9,7 +9,7 @@ import {
   makeReadRunningMonth,
 } from '../../core/usage/months/overview.ts'
 import type { ChangedMonth } from '../../core/usage/months/overview.ts'
-import { UsageOverviewStoreToken } from '../../core/usage/overview-ports.ts'
+import { UsageOverviewStorePort } from '../../core/usage/overview-ports.ts'
 import type { UsageMonth } from '../../core/usage/types.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -34,7 +34,7 @@ const toChanged = ({ month, isNew }: ChangedMonth) => ({ ...stateOf(month), isNe
 
 /** What site admins see of the usage of accounts beside the views of one month, and the changes of months. */
 export const overviewGroup = defineGroup({
-  needs: { clock: ClockToken, close: CloseMonthToken, overview: UsageOverviewStoreToken },
+  needs: { clock: ClockPort, close: CloseMonthPort, overview: UsageOverviewStorePort },
   routes: (given) => {
     const change = makeChangeMonth(given)
     return [

@@ -1,19 +1,15 @@
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { LogToken } from '../../core/kernel/log.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { LogPort } from '../../core/kernel/log.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
-import {
-  UsageClusterStoreToken,
-  UsageRetentionToken,
-  UsageUpkeepUnitOfWorkToken,
-} from '../../core/usage/events/ports.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
+import { UsageClusterStorePort, UsageRetentionPort, UsageUpkeepUnitOfWorkPort } from '../../core/usage/events/ports.ts'
 import { makeCarryIntervals, makeCutSilentObjects, makeExpireUsage } from '../../core/usage/events/upkeep.ts'
 import { laterByMonths, monthOf, secondOf } from '../../core/usage/month.ts'
-import { CloseMonthToken, makeCloseDueMonths } from '../../core/usage/months/close.ts'
-import { ConsumptionUnitOfWorkToken, makeUpdateConsumption } from '../../core/usage/months/consumption.ts'
+import { CloseMonthPort, makeCloseDueMonths } from '../../core/usage/months/close.ts'
+import { ConsumptionUnitOfWorkPort, makeUpdateConsumption } from '../../core/usage/months/consumption.ts'
 import { makePublishFinalMonths } from '../../core/usage/final-months/final-months.ts'
-import { FinalMonthBusToken, FinalMonthOutboxToken } from '../../core/usage/final-months/ports.ts'
-import { ConsumptionStoreToken, MonthStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
+import { FinalMonthBusPort, FinalMonthOutboxPort } from '../../core/usage/final-months/ports.ts'
+import { ConsumptionStorePort, MonthStorePort, UsageInputsPort } from '../../core/usage/months/ports.ts'
 import { defineGroup } from '../kit/group.ts'
 
 /** As many instances share the owners whose months are due. Each month has a lease of its own. */
@@ -22,16 +18,16 @@ const runs = [1, 2]
 /** Closes months, and computes what contracts have used in the current one. */
 export const usageMonthsGroup = defineGroup({
   needs: {
-    bus: FinalMonthBusToken,
-    clock: ClockToken,
-    close: CloseMonthToken,
-    consumption: ConsumptionStoreToken,
-    entropy: EntropyToken,
-    inputs: UsageInputsToken,
-    log: LogToken,
-    months: MonthStoreToken,
-    outbox: FinalMonthOutboxToken,
-    unitOfWork: ConsumptionUnitOfWorkToken,
+    bus: FinalMonthBusPort,
+    clock: ClockPort,
+    close: CloseMonthPort,
+    consumption: ConsumptionStorePort,
+    entropy: EntropyPort,
+    inputs: UsageInputsPort,
+    log: LogPort,
+    months: MonthStorePort,
+    outbox: FinalMonthOutboxPort,
+    unitOfWork: ConsumptionUnitOfWorkPort,
   },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)
@@ -68,11 +64,11 @@ export const usageMonthsGroup = defineGroup({
 /** What keeps the tables of events in order. */
 export const usageUpkeepGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    clusters: UsageClusterStoreToken,
-    entropy: EntropyToken,
-    retention: UsageRetentionToken,
-    unitOfWork: UsageUpkeepUnitOfWorkToken,
+    clock: ClockPort,
+    clusters: UsageClusterStorePort,
+    entropy: EntropyPort,
+    retention: UsageRetentionPort,
+    unitOfWork: UsageUpkeepUnitOfWorkPort,
   },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)

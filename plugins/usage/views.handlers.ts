@@ -1,11 +1,11 @@
 import type { AccessGrant } from '../../core/kernel/access.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import { monthKey, monthText } from '../../core/usage/month.ts'
 import type { UsageMonth } from '../../core/usage/types.ts'
 import { makeFindReport } from '../../core/usage/reports/month-report.ts'
-import { UsageReportStoreToken } from '../../core/usage/reports/ports.ts'
-import { DatabaseInventoryToken, UsageViewStoreToken } from '../../core/usage/views/ports.ts'
+import { UsageReportStorePort } from '../../core/usage/reports/ports.ts'
+import { DatabaseInventoryPort, UsageViewStorePort } from '../../core/usage/views/ports.ts'
 import { makeReportNamespace, makeReportNamespaces } from '../../core/usage/views/namespace-reports.ts'
 import type { UsageViewAnswer } from '../../core/usage/views/views.ts'
 import { makeReadObject, makeReadObjectHistory, makeReadView } from '../../core/usage/views/views.ts'
@@ -77,7 +77,7 @@ const streamedView = (
 
 /** The views of generated months. */
 export const viewGroup = defineGroup({
-  needs: { views: UsageViewStoreToken },
+  needs: { views: UsageViewStorePort },
   routes: (given) => {
     const readView = makeReadView(given)
     const readObject = makeReadObject(given)
@@ -123,7 +123,7 @@ export const viewGroup = defineGroup({
 
 /** The reports for the bills of the users of databases. */
 export const namespaceReportGroup = defineGroup({
-  needs: { clock: ClockToken, inventory: DatabaseInventoryToken },
+  needs: { clock: ClockPort, inventory: DatabaseInventoryPort },
   routes: (given) => [
     handle(reportNamespaces, makeReportNamespaces(given), {
       input: ({ grant }) => ({ ownerId: grant.ownerId }),
@@ -147,7 +147,7 @@ export const namespaceReportGroup = defineGroup({
 
 /** The reports of months as documents. */
 export const reportGroup = defineGroup({
-  needs: { reports: UsageReportStoreToken },
+  needs: { reports: UsageReportStorePort },
   routes: (given) => [
     handle(downloadReport, makeFindReport(given), {
       input: ({ grant, params, query }) => ({

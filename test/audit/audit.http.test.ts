@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { runCommandLine } from '../../composition/moorage.ts'
-import { AuditDenialsToken } from '../../core/audit/ports.ts'
+import { AuditDenialsPort } from '../../core/audit/ports.ts'
 import { listOrganizationAudit, listSiteAudit } from '../../plugins/audit/audit.routes.ts'
 import type { WorldService } from '../authz/world-service.ts'
 import { people, served, startWorldService } from '../authz/world-service.ts'
@@ -55,7 +55,7 @@ test.serial('only owners and members with the permission read it', async (t) => 
 test.serial('a site admin reads every row, refusals included, filtered', async (t) => {
   const headers = { Authorization: `Bearer ${service.adminToken}` }
   await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(people.viewer) })
-  await service.running.container.resolve(AuditDenialsToken).flush()
+  await service.running.container.resolve(AuditDenialsPort).flush()
   const denied = await service.client.call(listSiteAudit, {
     headers,
     query: { action: 'access.denied', actor: nameOf(people.viewer) },

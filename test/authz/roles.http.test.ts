@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { ExecutionContext } from 'ava'
-import { AuditDenialsToken } from '../../core/audit/ports.ts'
+import { AuditDenialsPort } from '../../core/audit/ports.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { listOrganizationAudit, listSiteAudit } from '../../plugins/audit/audit.routes.ts'
 import {
@@ -201,7 +201,7 @@ for (const { name: database } of eachDatabase()) {
     const viewer = await service.tokenOf(people.viewer)
     await service.call(owner, createRole, { query: { org }, body: { name: 'audited', permissions: [view] } })
     t.is((await service.send('DELETE', `${roles}/6101?org=${org}`, { token: viewer })).status, 403)
-    await service.running.container.resolve(AuditDenialsToken).flush()
+    await service.running.container.resolve(AuditDenialsPort).flush()
     const own = await service.call(owner, listOrganizationAudit, { params: { orgname: org } })
     const ofAction = (action: string) => own.value.items.find((row) => row.action === action)
     t.like(ofAction('role.created'), {
@@ -218,7 +218,7 @@ for (const { name: database } of eachDatabase()) {
       owner_id: served.org,
     })
     t.is((await service.send('GET', `/api/v1/orgs/${org}/audit`, { token: viewer })).status, 403)
-    await service.running.container.resolve(AuditDenialsToken).flush()
+    await service.running.container.resolve(AuditDenialsPort).flush()
     const all = await service.call(service.adminToken, listSiteAudit, {
       query: { action: 'access.denied', actor: nameOf(people.viewer) },
     })

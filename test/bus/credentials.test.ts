@@ -4,9 +4,9 @@ import { right } from 'fp-ts/lib/Either.js'
 import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
 import type { IssueDeps } from '../../core/bus/credentials.ts'
 import { makeIssueCredentials } from '../../core/bus/credentials.ts'
-import { BusIdentityStoreToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
-import { AuthenticatorToken } from '../../core/identity/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { BusIdentityStorePort, BusUnitOfWorkPort, BusUserStorePort } from '../../core/bus/ports.ts'
+import { AuthenticatorPort } from '../../core/identity/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
@@ -180,19 +180,19 @@ test('nothing is issued for a token that was deleted while its account on the bu
   const { container } = service.running
   const person = await newPerson(service)
   const authenticated = await container
-    .resolve(AuthenticatorToken)
+    .resolve(AuthenticatorPort)
     .authenticate({ kind: 'token', token: secret(person.token) }, undefined, '192.0.2.1')
   const principal = unwrap(authenticated)
   await plantBusToken(service, person.id)
-  const account = await container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
+  const account = await container.resolve(BusIdentityStorePort).find('account', person.id as AccountId)
   if (account === undefined) throw new Error('no account was planted')
-  const issued = () => container.resolve(BusUserStoreToken).list(person.id as AccountId, { page: 1, limit: 50 })
+  const issued = () => container.resolve(BusUserStorePort).list(person.id as AccountId, { page: 1, limit: 50 })
   const before = (await issued()).total
   const issue = makeIssueCredentials({
-    clock: container.resolve(ClockToken),
-    unitOfWork: container.resolve(BusUnitOfWorkToken),
-    identities: container.resolve(BusIdentityStoreToken),
-    mint: makeNatsMint(container.resolve(ClockToken)),
+    clock: container.resolve(ClockPort),
+    unitOfWork: container.resolve(BusUnitOfWorkPort),
+    identities: container.resolve(BusIdentityStorePort),
+    mint: makeNatsMint(container.resolve(ClockPort)),
     server: { isConfigured: true, endpoints: [] },
     openAccount: async () => {
       const path = `/api/v1/users/${person.username}/tokens/${principal.tokenId}`

@@ -1,5 +1,5 @@
 // process: own - ends processes or changes its own
-import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
+import { BusIdentityStorePort } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
@@ -128,7 +128,7 @@ test.serial('the account of a deleted owner is closed for good', async (t) => {
   )
   await runJob(world.service, 'bus.retireCredentials')
   const account = await world.service.running.container
-    .resolve(BusIdentityStoreToken)
+    .resolve(BusIdentityStorePort)
     .find('account', person.id as AccountId)
   t.truthy(account?.closedAt)
   t.is(account?.pushedRevision, account?.revision)

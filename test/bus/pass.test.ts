@@ -1,6 +1,6 @@
 // process: own - ends processes
 import { wsconnect, type NatsConnection } from '@nats-io/transport-node'
-import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
+import { BusPassesPort } from '../../core/identity/sessions/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
@@ -100,7 +100,7 @@ test('a sign-in gives the browser a pass that opens the own account and nothing 
 
 test('a pass ends no later than it was asked for, and with the password', async (t) => {
   const person = await newPerson(world.service)
-  const passes = world.service.running.container.resolve(BusPassesToken)
+  const passes = world.service.running.container.resolve(BusPassesPort)
   const { pass, browser: long } = await signInAndConnect(person)
   const brief = await until('a brief pass', () =>
     passes.passFor({ userId: person.id as UserId, login: person.username }, 12),

@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import { credsAuthenticator, connect } from '@nats-io/transport-node'
-import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
+import { BusIdentityStorePort } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -226,7 +226,7 @@ test('an account on the bus belongs to one owner, in any order and number of req
     }),
   )
   const account = await world.service.running.container
-    .resolve(BusIdentityStoreToken)
+    .resolve(BusIdentityStorePort)
     .find('account', person.id as AccountId)
   t.deepEqual([...issuers], [account?.publicKey])
 })

@@ -1,5 +1,5 @@
 // process: waiting - uses components
-import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
+import { BusIdentityStorePort } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
@@ -43,7 +43,7 @@ test('of two instances that make an account, issue and revoke at once, the serve
   )
   await Promise.all(open.map((each) => each.closed()))
   for (const each of given) await t.throwsAsync(connectWith(each), { message: /authori[sz]ation|authentication/i })
-  const find = () => service.running.container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
+  const find = () => service.running.container.resolve(BusIdentityStorePort).find('account', person.id as AccountId)
   await until('the server has the last claims', async () =>
     (await find())?.pushedRevision === (await find())?.revision ? true : undefined,
   )

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
@@ -65,7 +65,7 @@ export const startClientWorld = async (settings: Readonly<Record<string, string>
   const vendor = await people.person('vendor')
   const org = await people.organization(vendor)
   await expectStatus(importCluster(service.send, vendor.token, org, 'hub', hubServer.kubeconfig()), 200)
-  const [hubUid, store] = [await uidOf(hub.client), service.running.container.resolve(ClusterStoreToken)]
+  const [hubUid, store] = [await uidOf(hub.client), service.running.container.resolve(ClusterStorePort)]
   const orgId = (await expectStatus(service.send('GET', `/api/v1/orgs/${org}`, { token: vendor.token }), 200)).json
     .id as AccountId
 

@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import { randomUUID } from 'node:crypto'
-import { ClusterConnectionsToken, ClusterStoreToken, CredentialSealerToken } from '../../core/clusters/ports.ts'
+import { ClusterConnectionsPort, ClusterStorePort, CredentialSealerPort } from '../../core/clusters/ports.ts'
 import type { OrgId } from '../../core/kernel/ids.ts'
 import { expectStatus } from '../clusters/cluster-world.ts'
 import { kubernetes } from '../support/components/available.ts'
@@ -217,7 +217,7 @@ test('a cluster set gives each of its accepted clusters', async (t) => {
 test('one that owns something else is not deleted, and is neither deleted nor renamed by its owner', async (t) => {
   const name = world.name('tyrell')
   const id = await created(name)
-  const store = world.service.running.container.resolve(ClusterStoreToken)
+  const store = world.service.running.container.resolve(ClusterStorePort)
   const record = (await store.find(id as OrgId, world.spoke))!
   const own = await store.insert({
     ...record,
@@ -244,12 +244,12 @@ test('one that owns something else is not deleted, and is neither deleted nor re
 /** Removes the vendor's record of a cluster, as a release could that did not ask who uses it. Returns what restores it. */
 const loseRecord = async (cluster: string) => {
   const { container } = world.service.running
-  const [store, vendorId] = [container.resolve(ClusterStoreToken), (await world.orgId(world.org)) as OrgId]
+  const [store, vendorId] = [container.resolve(ClusterStorePort), (await world.orgId(world.org)) as OrgId]
   const record = (await store.find(vendorId, cluster))!
-  const opened = unwrap(await container.resolve(ClusterConnectionsToken).open(record.id))
+  const opened = unwrap(await container.resolve(ClusterConnectionsPort).open(record.id))
   await store.remove(record.id)
   return async () => {
-    const { ref, box } = await container.resolve(CredentialSealerToken)(vendorId, opened.credential)
+    const { ref, box } = await container.resolve(CredentialSealerPort)(vendorId, opened.credential)
     unwrap(await store.insert({ ...record, ref, sealedCredential: box }))
   }
 }

@@ -1,7 +1,7 @@
 // process: waiting - uses components
 import { runJob } from '../bus/bus-world.ts'
-import { ClientOrgStoreToken, ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
-import { ClusterStoreToken, CredentialSealerToken } from '../../core/clusters/ports.ts'
+import { ClientOrgStorePort, ClientOrgUnitOfWorkPort } from '../../core/client-orgs/ports.ts'
+import { ClusterStorePort, CredentialSealerPort } from '../../core/clusters/ports.ts'
 import type { OrgId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { right } from 'fp-ts/lib/Either.js'
@@ -233,20 +233,20 @@ test('a shared account of an earlier release is replaced, and its token is refus
   })
   const direct = () => world.spokeServer.request('GET', `/api/v1/namespaces/${name}/secrets`, undefined, { token })
   t.is((await direct()).status, 200)
-  const store = container.resolve(ClusterStoreToken)
+  const store = container.resolve(ClusterStorePort)
   const record = (await store.find(id, world.spoke))!
-  const sealed = await container.resolve(CredentialSealerToken)(id, {
+  const sealed = await container.resolve(CredentialSealerPort)(id, {
     server: world.spokeServer.url,
     authorityPem: world.spokeServer.caPem,
     tlsServerName: undefined,
     identity: { kind: 'token', token: secret(token) },
   })
   unwrap(await store.change(record.id, record.version, { sealed }))
-  const clientOrgs = container.resolve(ClientOrgStoreToken)
+  const clientOrgs = container.resolve(ClientOrgStorePort)
   const clientOrg = (await clientOrgs.find(name))!
   const [cluster] = await clientOrgs.clustersOf(clientOrg.id)
   unwrap(
-    await container.resolve(ClientOrgUnitOfWorkToken).run(operatorCall('test'), async (stores) => {
+    await container.resolve(ClientOrgUnitOfWorkPort).run(operatorCall('test'), async (stores) => {
       await stores.clientOrgs.setAccountLayout(cluster!.id, 1)
       return right(undefined)
     }),

@@ -1,4 +1,4 @@
-import { ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
+import { ClientOrgUnitOfWorkPort } from '../../core/client-orgs/ports.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { operatorCall } from '../../composition/part/operator.ts'
 import { right } from 'fp-ts/lib/Either.js'
@@ -30,7 +30,7 @@ export const sample = defineSample({
   make: async (tenant) => {
     await tenant.of(organizations)
     const name = `${tenant.prefix.toLowerCase().replaceAll(/[^a-z0-9]/g, '')}customer`
-    const unitOfWork = tenant.service.running.container.resolve(ClientOrgUnitOfWorkToken)
+    const unitOfWork = tenant.service.running.container.resolve(ClientOrgUnitOfWorkPort)
     const orgId = unwrap(
       await unitOfWork.run(operatorCall('test.sample'), async ({ clientOrgs, founder, users }) => {
         const owner = await users.byLogin(Object.values(tenant.people)[0] ?? '')

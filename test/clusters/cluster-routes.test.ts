@@ -1,9 +1,9 @@
 import test from 'ava'
 import { parse } from 'yaml'
 import { credentialPlace } from '../../core/clusters/connections.ts'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
-import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import { SecretBoxPort } from '../../core/kernel/secret.ts'
 import { listOrganizationAudit } from '../../plugins/audit/audit.routes.ts'
 import {
   checkCluster,
@@ -426,14 +426,14 @@ test('changes leave audit rows, and neither they, nor the log, nor any answer ho
 test('the stored credential cannot be read without its key, nor put into another record', async (t) => {
   const first = await imported()
   const second = await imported()
-  const store = service.running.container.resolve(ClusterStoreToken)
+  const store = service.running.container.resolve(ClusterStorePort)
   const sealedOf = async ({ params }: { params: { owner: string; cluster: string } }) => {
     const { id } = await valueOf(client.call(getCluster, { params }))
     return (await store.sealed(id as ClusterId, 1))!
   }
   const [one, other] = [await sealedOf(first), await sealedOf(second)]
   t.false(Buffer.from(one.box).includes(fake.token))
-  const box = service.running.container.resolve(SecretBoxToken)
+  const box = service.running.container.resolve(SecretBoxPort)
   t.true((await box.open(one.box, credentialPlace(one.ownerId, one.ref))).reveal().includes(fake.token))
   await t.throwsAsync(box.open(one.box, credentialPlace(other.ownerId, other.ref)))
 })

@@ -1,7 +1,7 @@
 import { makeHubs } from '../../core/clusters/hubs/hubs.ts'
 import type { Hub } from '../../core/clusters/hubs/ports.ts'
 import type { ClusterRequest } from '../../core/clusters/ports.ts'
-import { ClusterApiToken, ClusterConnectionsToken } from '../../core/clusters/ports.ts'
+import { ClusterApiPort, ClusterConnectionsPort } from '../../core/clusters/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -17,10 +17,10 @@ export const disturbedHub = async (
   before: Disturbance,
 ): Promise<{ readonly hub: Hub; readonly waits: () => number }> => {
   const { container } = service.running
-  const api = container.resolve(ClusterApiToken)
+  const api = container.resolve(ClusterApiPort)
   let waits = 0
   const hubs = makeHubs({
-    connections: container.resolve(ClusterConnectionsToken),
+    connections: container.resolve(ClusterConnectionsPort),
     pause: async () => void (waits += 1),
     entropy: { bytes: (length) => new Uint8Array(length), uuid: () => '' },
     api: {

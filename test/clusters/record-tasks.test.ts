@@ -1,5 +1,5 @@
 // process: waiting - uses components
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import {
   deleteCluster,
   importCluster as importRoute,
@@ -141,7 +141,7 @@ test('an import that is repeated with its response-id gets the same cluster and 
   t.is(other.status, 422)
   t.is(
     await service.running.container
-      .resolve(ClusterStoreToken)
+      .resolve(ClusterStorePort)
       .listOf(first.ownerID as never)
       .then((all) => all.length),
     1,

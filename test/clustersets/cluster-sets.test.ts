@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import { randomBytes } from 'node:crypto'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import { builtInProfiles } from '../../core/hubs/featuresets/profiles.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
@@ -112,7 +112,7 @@ test('the clusters of a set have what their records say; a cluster is found by i
   const foreign = await cluster({ set: name })
   // An agent of OCM alone publishes no UID.
   const unclaimed = await cluster({ set: name })
-  const store = service.running.container.resolve(ClusterStoreToken)
+  const store = service.running.container.resolve(ClusterStorePort)
   const { version } = (await store.get(silentId))!
   unwrap(
     await store.change(silentId, version, {

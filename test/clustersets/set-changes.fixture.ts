@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes } from '../support/components/available.ts'
@@ -80,7 +80,7 @@ export const recordOf = async (t: { teardown(end: () => unknown): void }, manage
   const name = objects.unique('record')
   const { ownerID } = (await expectStatus(importCluster(service.send, owner.token, org, name, fake.kubeconfig()), 200))
     .json
-  const store = service.running.container.resolve(ClusterStoreToken)
+  const store = service.running.container.resolve(ClusterStorePort)
   const record = (await store.find(ownerID, name))!
   const hub = (await store.get(hubId as Cluster['id']))!
   unwrap(await store.change(record.id, record.version, { hubClusterUid: hub.uid, managedClusterName }))

@@ -1,7 +1,7 @@
 // process: waiting - uses components
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Hubs } from '../../core/clusters/hubs/ports.ts'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import { makeAddToClusterSet } from '../../core/hubs/clustersets/membership.ts'
 import { makeCreateClusterSet, makeDeleteClusterSet } from '../../core/hubs/clustersets/cluster-sets.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
@@ -86,7 +86,7 @@ const meeting = async (before: Disturbance) => {
   const recorded: AuditEntry[] = []
   const deps = {
     hubs: { open: async () => right(hub), openSpoke: async () => right(hub) } as Hubs,
-    clusters: service.running.container.resolve(ClusterStoreToken),
+    clusters: service.running.container.resolve(ClusterStorePort),
     unitOfWork: {
       run: async (
         _call: unknown,

@@ -8,7 +8,7 @@ import { StartRefused } from '../../composition/part/boot.ts'
 import { unusedPorts, wiringProblems } from '../../composition/runtime/wiring.ts'
 import type { ObjectTypeDefinition } from '../../core/kernel/access.ts'
 import type { Deployment } from '../../core/kernel/deployment.ts'
-import { optional, token } from '../../core/kernel/token.ts'
+import { optional, portKey } from '../../core/kernel/port-key.ts'
 import type { Access } from '../../plugins/kit/access.ts'
 import { anyone, memberOf, path, read, requires, signedIn, withPassword } from '../../plugins/kit/access.ts'
 import { defineGroup } from '../../plugins/kit/group.ts'
@@ -93,11 +93,11 @@ const teamType: ObjectTypeDefinition = {
 }
 
 test('a sound set of plugins is put together, with roots, gates and owners', (t) => {
-  const GreetingToken = token<string>('test.Greeting')
-  const container = makeContainer([bind(GreetingToken, {}, () => 'hello')])
+  const GreetingPort = portKey<string>('test.Greeting')
+  const container = makeContainer([bind(GreetingPort, {}, () => 'hello')])
   const seen: unknown[] = []
   const group = defineGroup({
-    needs: { greeting: GreetingToken },
+    needs: { greeting: GreetingPort },
     routes: (given) => {
       seen.push(given)
       return [
@@ -130,7 +130,7 @@ test('a sound set of plugins is put together, with roots, gates and owners', (t)
 })
 
 test('closed plugins and closed routes are not there, and their ports are not asked for', (t) => {
-  const Missing = token<string>('test.Missing')
+  const Missing = portKey<string>('test.Missing')
   const closed = plugin('closed', [route('closed.x')], {
     gate: 'vendor-hosted',
     groups: [defineGroup({ needs: { missing: Missing } })],
@@ -155,7 +155,7 @@ test('closed plugins and closed routes are not there, and their ports are not as
 
 test('one message names every missing port of every plugin', (t) => {
   const groupOf = (...names: string[]) =>
-    defineGroup({ needs: Object.fromEntries(names.map((name) => [name, token<unknown>(`test.absent.${name}`)])) })
+    defineGroup({ needs: Object.fromEntries(names.map((name) => [name, portKey<unknown>(`test.absent.${name}`)])) })
   const problems = problemsOf([
     plugin('one', [], { groups: [groupOf('a', 'b')] }),
     plugin('two', [], { groups: [groupOf('c')] }),
@@ -293,8 +293,8 @@ test('a path must start with a slash, a stream path end in a wildcard', (t) => {
 })
 
 test('a catalogue with repeated or unknown permissions is refused, before any port is made', (t) => {
-  const CatalogueToken = token<string>('test.Catalogue')
-  const container = makeContainer([bind(CatalogueToken, {}, () => t.fail('made from a wrong catalogue') as never)])
+  const CataloguePort = portKey<string>('test.Catalogue')
+  const container = makeContainer([bind(CataloguePort, {}, () => t.fail('made from a wrong catalogue') as never)])
   const edit = { namespace: 'org', action: 'edit', description: '', level: 'admin' as const }
   const painted = typeOf('team', {
     can_view: byMembership,
@@ -302,7 +302,7 @@ test('a catalogue with repeated or unknown permissions is refused, before any po
   })
   const one = plugin('one', [], {
     permissions: [edit],
-    groups: [defineGroup({ needs: { catalogue: CatalogueToken } })],
+    groups: [defineGroup({ needs: { catalogue: CataloguePort } })],
   })
   const problems = problemsOf([one, plugin('two', [], { permissions: [edit], objectTypes: [painted] })], container)
   t.is(problems.length, 2)
@@ -350,39 +350,39 @@ test('an error of a plugin that declares its routes names the plugin', (t) => {
 interface Greeter {
   greet(): string
 }
-const GreeterToken = token<Greeter>('test.Greeter')
-const NameToken = token<string>('test.Name')
+const GreeterPort = portKey<Greeter>('test.Greeter')
+const NamePort = portKey<string>('test.Name')
 
 test('a port is made once, when it is first resolved, after what it needs', (t) => {
   let made = 0
   const container = makeContainer([
-    bind(GreeterToken, { name: NameToken }, ({ name }) => {
+    bind(GreeterPort, { name: NamePort }, ({ name }) => {
       made += 1
       return { greet: () => `hello ${name}` }
     }),
-    bind(NameToken, {}, () => 'quay'),
+    bind(NamePort, {}, () => 'quay'),
   ])
   t.is(made, 0)
-  t.is(container.resolve(GreeterToken).greet(), 'hello quay')
-  t.is(container.resolve(GreeterToken), container.resolve(GreeterToken))
+  t.is(container.resolve(GreeterPort).greet(), 'hello quay')
+  t.is(container.resolve(GreeterPort), container.resolve(GreeterPort))
   t.is(made, 1)
-  t.is(container.give({ greeter: GreeterToken }).greeter, container.resolve(GreeterToken))
+  t.is(container.give({ greeter: GreeterPort }).greeter, container.resolve(GreeterPort))
 })
 
 test('falsy values are values', (t) => {
-  t.is(makeContainer([bind(NameToken, {}, () => '')]).resolve(NameToken), '')
+  t.is(makeContainer([bind(NamePort, {}, () => '')]).resolve(NamePort), '')
 })
 
 test('an optional port is undefined where nothing provides it, an unknown one is named', (t) => {
-  const named = bind(GreeterToken, { name: optional(NameToken) }, ({ name = 'nobody' }) => ({ greet: () => name }))
-  t.is(makeContainer([named]).resolve(GreeterToken).greet(), 'nobody')
+  const named = bind(GreeterPort, { name: optional(NamePort) }, ({ name = 'nobody' }) => ({ greet: () => name }))
+  t.is(makeContainer([named]).resolve(GreeterPort).greet(), 'nobody')
   t.is(
-    makeContainer([named, bind(NameToken, {}, () => 'quay')])
-      .resolve(GreeterToken)
+    makeContainer([named, bind(NamePort, {}, () => 'quay')])
+      .resolve(GreeterPort)
       .greet(),
     'quay',
   )
-  t.throws(() => makeContainer([]).resolve(NameToken), { message: /Nothing provides the port test\.Name/ })
+  t.throws(() => makeContainer([]).resolve(NamePort), { message: /Nothing provides the port test\.Name/ })
 })
 
 test('only what was made is closed, with what was made', async (t) => {
@@ -391,13 +391,13 @@ test('only what was made is closed, with what was made', async (t) => {
   const container = makeContainer(
     [
       bind(
-        NameToken,
+        NamePort,
         {},
         () => 'quay',
         (name) => closed.push(name),
       ),
       bind(
-        GreeterToken,
+        GreeterPort,
         {},
         () => ({ greet: () => '' }),
         () => t.fail('was never made'),
@@ -406,28 +406,28 @@ test('only what was made is closed, with what was made', async (t) => {
     { onMade: (_port, close) => void (close === undefined ? undefined : closes.push(close)) },
   )
   t.is(closes.length, 0)
-  container.resolve(NameToken)
+  container.resolve(NamePort)
   for (const close of closes) await close()
   t.deepEqual(closed, ['quay'])
 })
 
 test('two containers share nothing', (t) => {
-  t.true(makeContainer([bind(NameToken, {}, () => 'one')]).has(NameToken))
-  t.false(makeContainer([]).has(NameToken))
+  t.true(makeContainer([bind(NamePort, {}, () => 'one')]).has(NamePort))
+  t.false(makeContainer([]).has(NamePort))
 })
 
-const greeterOf = (needs: Parameters<typeof bind>[1]) => bind(GreeterToken, needs, () => ({ greet: () => '' }))
-const neverMade = bind(NameToken, {}, () => {
+const greeterOf = (needs: Parameters<typeof bind>[1]) => bind(GreeterPort, needs, () => ({ greet: () => '' }))
+const neverMade = bind(NamePort, {}, () => {
   throw new Error('made while the wiring is checked')
 })
 
 test('the wiring is checked before anything is made: gaps, circles and repetitions, all at once', (t) => {
-  const Absent = token<string>('test.Absent')
-  const Other = token<string>('test.Other')
+  const Absent = portKey<string>('test.Absent')
+  const Other = portKey<string>('test.Other')
   const circle = [
-    bind(NameToken, { greeter: GreeterToken }, () => ''),
+    bind(NamePort, { greeter: GreeterPort }, () => ''),
     greeterOf({ other: Other }),
-    bind(Other, { name: NameToken, absent: Absent, maybe: optional(Absent) }, () => ''),
+    bind(Other, { name: NamePort, absent: Absent, maybe: optional(Absent) }, () => ''),
   ]
   const problems = wiringProblems({
     sources: [
@@ -449,17 +449,17 @@ test('the wiring is checked before anything is made: gaps, circles and repetitio
 })
 
 test('a part from outside replaces a port of ours; two of them do not replace the same', (t) => {
-  const ours = { owner: 'the part one', bindings: [bind(NameToken, {}, () => 'ours')] }
-  const theirs = { owner: 'the part theirs', isOutside: true, bindings: [bind(NameToken, {}, () => 'theirs')] }
+  const ours = { owner: 'the part one', bindings: [bind(NamePort, {}, () => 'ours')] }
+  const theirs = { owner: 'the part theirs', isOutside: true, bindings: [bind(NamePort, {}, () => 'theirs')] }
   t.deepEqual(wiringProblems({ sources: [ours, theirs], wanted: [] }), [])
-  t.is(makeContainer([...ours.bindings, ...theirs.bindings]).resolve(NameToken), 'theirs')
+  t.is(makeContainer([...ours.bindings, ...theirs.bindings]).resolve(NamePort), 'theirs')
   t.deepEqual(wiringProblems({ sources: [ours, theirs, { ...theirs, owner: 'the part third' }], wanted: [] }), [
     'the part third provides the port test.Name, which the part theirs already provides.',
   ])
 })
 
 test('a port that nothing needs, directly or for another port, is reported', (t) => {
-  const sources = [{ owner: 'the part one', bindings: [greeterOf({ name: NameToken }), neverMade] }]
-  t.deepEqual(unusedPorts({ sources, wanted: [{ owner: 'Plugin one', needs: { greeter: GreeterToken } }] }), [])
-  t.deepEqual(unusedPorts({ sources, wanted: [{ owner: 'Plugin one', needs: { name: NameToken } }] }), ['test.Greeter'])
+  const sources = [{ owner: 'the part one', bindings: [greeterOf({ name: NamePort }), neverMade] }]
+  t.deepEqual(unusedPorts({ sources, wanted: [{ owner: 'Plugin one', needs: { greeter: GreeterPort } }] }), [])
+  t.deepEqual(unusedPorts({ sources, wanted: [{ owner: 'Plugin one', needs: { name: NamePort } }] }), ['test.Greeter'])
 })

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { operatorCall } from '../../composition/part/operator.ts'
 import { makeAddAuthority } from '../../core/contracts/authorities.ts'
-import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../core/contracts/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
+import { AuthorityStorePort, ContractUnitOfWorkPort, LicenseSignerPort } from '../../core/contracts/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../core/kernel/secret.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -14,12 +14,12 @@ export const addAuthority = async (
 ): Promise<void> => {
   const { resolve } = running.container
   const add = makeAddAuthority({
-    authorities: resolve(AuthorityStoreToken),
-    clock: resolve(ClockToken),
-    entropy: resolve(EntropyToken),
-    secretBox: resolve(SecretBoxToken),
-    signer: resolve(LicenseSignerToken),
-    unitOfWork: resolve(ContractUnitOfWorkToken),
+    authorities: resolve(AuthorityStorePort),
+    clock: resolve(ClockPort),
+    entropy: resolve(EntropyPort),
+    secretBox: resolve(SecretBoxPort),
+    signer: resolve(LicenseSignerPort),
+    unitOfWork: resolve(ContractUnitOfWorkPort),
   })
   unwrap(await add(operatorCall('licenses.init'), { organization, own: undefined, rotate }))
 }

@@ -8,10 +8,10 @@ import test from 'ava'
 import { certificatesIn, readLicense, revocationsIn } from '../../adapters/licenses/license-signer.ts'
 import { makeListRevocations, makeOpenAuthorities } from '../../core/contracts/authorities.ts'
 import { licenseFaults } from '../../core/contracts/licenses.ts'
-import { AuthorityStoreToken, LicenseSignerToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
-import { CachesToken } from '../../core/kernel/cache.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import { AuthorityStorePort, LicenseSignerPort, LicenseStorePort } from '../../core/contracts/ports.ts'
+import { CachesPort } from '../../core/kernel/cache.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { SecretBoxPort } from '../../core/kernel/secret.ts'
 import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -30,12 +30,12 @@ let folder: string
 /** As the route makes them, without its minute of rest. */
 const revocationDeps = () => {
   const { resolve } = service.running.container
-  const [clock, signer, licenses] = [resolve(ClockToken), resolve(LicenseSignerToken), resolve(LicenseStoreToken)]
+  const [clock, signer, licenses] = [resolve(ClockPort), resolve(LicenseSignerPort), resolve(LicenseStorePort)]
   const authorities = makeOpenAuthorities({
-    authorities: resolve(AuthorityStoreToken),
-    caches: resolve(CachesToken),
+    authorities: resolve(AuthorityStorePort),
+    caches: resolve(CachesPort),
     clock,
-    secretBox: resolve(SecretBoxToken),
+    secretBox: resolve(SecretBoxPort),
     signer,
   })
   return { authorities, clock, licenses, signer }

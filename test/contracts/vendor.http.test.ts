@@ -6,7 +6,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { certificatesIn, readLicense } from '../../adapters/licenses/license-signer.ts'
-import { AuthorityStoreToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
+import { AuthorityStorePort, LicenseStorePort } from '../../core/contracts/ports.ts'
 import { parseProducts } from '../../core/contracts/contract-rules.ts'
 import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { plantLicenseAuthority } from '../support/plant-license-authority.ts'
@@ -277,8 +277,8 @@ test('one license is revoked; the contract and its other licenses stay, and the 
   t.is(listed[1]?.cluster, uid)
   await expectStatus(service.send('GET', `/api/v1/contracts/${id}/licenses`, { token: owner.token }), 403)
   const { resolve } = service.running.container
-  const [authority] = await resolve(AuthorityStoreToken).list()
-  const revoked = await resolve(LicenseStoreToken).listRevoked(authority?.id ?? 0, new Date(), 1000)
+  const [authority] = await resolve(AuthorityStorePort).list()
+  const revoked = await resolve(LicenseStorePort).listRevoked(authority?.id ?? 0, new Date(), 1000)
   t.true(revoked.some((each) => each.serial === serial) && !revoked.some((each) => each.serial === keptSerial))
   t.is(await serialOf(keptCc), keptSerial)
   t.not(await serialOf(ccId), serial)

@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import { randomBytes, randomUUID } from 'node:crypto'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
@@ -70,7 +70,7 @@ const spokeWithClaim = async (
   fake.uid = randomUUID()
   const name = `spoke-${randomBytes(4).toString('hex')}`
   await expectStatus(importCluster(world.service.send, world.owner.token, world.org, name, fake.kubeconfig()), 200)
-  const clusters = world.service.running.container.resolve(ClusterStoreToken)
+  const clusters = world.service.running.container.resolve(ClusterStorePort)
   const hub = (await world.server.request('GET', '/api/v1/namespaces/kube-system')).body as {
     metadata: { uid: string }
   }

@@ -4,7 +4,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import type { StoredAnswer } from '../../core/kernel/idempotency.ts'
-import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import { IdempotencyStorePort } from '../../core/kernel/idempotency.ts'
 import { read, signedIn } from '../../plugins/kit/access.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import { optional, QueryInt } from '../../plugins/kit/codecs.ts'
@@ -33,7 +33,7 @@ let world: World
 
 test.before(async () => {
   const service = await startPopulatedService()
-  const store = service.running.container.resolve(IdempotencyStoreToken)
+  const store = service.running.container.resolve(IdempotencyStorePort)
   const storedAfter: number[] = []
   const { answer } = store
   Object.assign(store, {

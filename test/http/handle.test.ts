@@ -5,7 +5,7 @@ import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import type { Page } from '../../core/kernel/page.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
-import { token } from '../../core/kernel/token.ts'
+import { portKey } from '../../core/kernel/port-key.ts'
 import { read, signedIn, write } from '../../plugins/kit/access.ts'
 import { answer, Instant } from '../../plugins/kit/codecs.ts'
 import { defineGroup } from '../../plugins/kit/group.ts'
@@ -122,8 +122,8 @@ test('a shared declaration gives each route its tag, its failures and the scope 
 })
 
 test('groups of one plugin may use one name for different ports', (t) => {
-  const one = token<string>('stub.One')
-  const two = token<string>('stub.Two')
+  const one = portKey<string>('stub.One')
+  const two = portKey<string>('stub.Two')
   const seen: string[] = []
   const group = (port: typeof one) =>
     defineGroup({

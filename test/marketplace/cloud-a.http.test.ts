@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
-import { InstallerStoreToken, SubscriptionStoreToken } from '../../core/marketplace/ports.ts'
+import { InstallerStorePort, SubscriptionStorePort } from '../../core/marketplace/ports.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { MarketService } from './market-service.ts'
@@ -28,7 +28,7 @@ const notification = (bindingInfo: unknown, changes: Readonly<Record<string, unk
 })
 
 const subscriptions = async () =>
-  (await service.running.container.resolve(SubscriptionStoreToken).list({ page: 1, limit: 100 })).items
+  (await service.running.container.resolve(SubscriptionStorePort).list({ page: 1, limit: 100 })).items
 
 test('the version is served without a credential, and none is read', async (t) => {
   const asked = [
@@ -200,7 +200,7 @@ test('the password of a bind is neither stored nor logged', async (t) => {
 test('a password that an earlier release stored is erased a day after the bind', async (t) => {
   const installer = await service.createInstaller()
   const { container } = service.running
-  const erase = () => container.resolve(InstallerStoreToken).erasePasswordsBefore(new Date())
+  const erase = () => container.resolve(InstallerStorePort).erasePasswordsBefore(new Date())
   await notify(notification(bindOf(installer)))
   await openStoreOf(service, (database) =>
     database.query((k) => k('marketplace_installers').where('ref', installer.ref).update({ admin_password: 'sealed' })),

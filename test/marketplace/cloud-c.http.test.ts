@@ -11,7 +11,7 @@ import { CORE_SCHEMA, load } from 'js-yaml'
 import { extract } from 'tar-stream'
 import { runCommandLine } from '../../composition/moorage.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
-import { SubscriptionStoreToken } from '../../core/marketplace/ports.ts'
+import { SubscriptionStorePort } from '../../core/marketplace/ports.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { MarketService } from './market-service.ts'
@@ -226,7 +226,7 @@ test('the operator lists, shows and revokes subscriptions', async (t) => {
   t.is(shown.code, 0)
   t.regex(shown.out, /BIND ENTITLEMENT_ACTIVE +Bounded/)
   t.is((await run('marketplace', 'subscriptions', 'revoke', id)).code, 0)
-  t.is((await service.running.container.resolve(SubscriptionStoreToken).find('CloudC', id))?.state, 'Revoked')
+  t.is((await service.running.container.resolve(SubscriptionStorePort).find('CloudC', id))?.state, 'Revoked')
   t.is((await run('marketplace', 'subscriptions', 'show', randomUUID())).code, 1)
   t.regex((await run('marketplace', 'installers', 'list')).out, new RegExp(`${installer.ref} +Bound +${clusterId}`))
 })

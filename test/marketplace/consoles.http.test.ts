@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { makeNotificationLimits } from '../../adapters/marketplace/claim-allowance.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
-import { SubscriptionStoreToken } from '../../core/marketplace/ports.ts'
+import { SubscriptionStorePort } from '../../core/marketplace/ports.ts'
 import { accessKey, region, startCloudAProvider } from '../metering/cloud-a-provider.ts'
 import type { MarketService } from './market-service.ts'
 import { bindOf, installerAddress, secretOf, startMarket } from './market-service.ts'
@@ -64,7 +64,7 @@ const newSubscription = async (): Promise<string> => {
   const installer = await service.createInstaller()
   const bound = await bind(notification(bindOf(installer)))
   if (bound.status !== 200) throw new Error(bound.text)
-  const { items } = await service.running.container.resolve(SubscriptionStoreToken).list({ page: 1, limit: 50 })
+  const { items } = await service.running.container.resolve(SubscriptionStorePort).list({ page: 1, limit: 50 })
   const found = items.find(({ installerRef }) => installerRef === installer.ref)
   if (found === undefined) throw new Error('The subscription is not found.')
   return found.ref
@@ -188,7 +188,7 @@ test.serial('a hosted console on an address that is not public is not asked', as
   const installer = await closed.createInstaller()
   t.is((await bind(notification(bindOf(installer)), closed)).status, 200)
   const [{ ref } = { ref: '' }] = (
-    await closed.running.container.resolve(SubscriptionStoreToken).list({ page: 1, limit: 1 })
+    await closed.running.container.resolve(SubscriptionStorePort).list({ page: 1, limit: 1 })
   ).items
   const at = `/api/v1/dashboard/marketplaces/CloudA/${ref}`
   const body = { hostedConsoleBaseURL: installation.url, meteringProxyApiToken: 'token' }
@@ -240,7 +240,7 @@ test('wrong secrets are refused more and more shortly, and never stop the right 
   t.is((await send(`?secret=${secretOf}`, notification(binding), 'aws')).status, 403)
   const status = `/api/v1/ace-installer/deployment/marketplace/installers/${next.ref}/status`
   t.is((await market.send('GET', status, { token: market.adminToken })).json.status, 'Bound')
-  const { items } = await market.running.container.resolve(SubscriptionStoreToken).list({ page: 1, limit: 1 })
+  const { items } = await market.running.container.resolve(SubscriptionStorePort).list({ page: 1, limit: 1 })
   const shown = await market.send('GET', `/api/v1/dashboard/marketplaces/Gcp/${items[0]?.ref ?? ''}`, {
     token: market.adminToken,
   })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CreatedInstaller, CreateInstallerInput } from '../../core/marketplace/installers/installers.ts'
-import { CreateInstallerToken } from '../../core/marketplace/installers/installers.ts'
+import { CreateInstallerPort } from '../../core/marketplace/installers/installers.ts'
 import { operatorCall } from '../../composition/part/operator.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
@@ -45,7 +45,7 @@ export const startMarket = async (cloud: 'A' | 'B' | 'C', options: ServiceOption
   const { marketplaceUrl } = service.running
   if (marketplaceUrl === undefined) throw new Error('The service has no listener of notifications.')
   const send = makeSendJson(marketplaceUrl)
-  const create = service.running.container.resolve(CreateInstallerToken)
+  const create = service.running.container.resolve(CreateInstallerPort)
   return {
     ...service,
     mailFolder,

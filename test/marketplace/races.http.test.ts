@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { localClock } from '../../adapters/system/system-clock.ts'
-import { SubscriptionStoreToken } from '../../core/marketplace/ports.ts'
+import { SubscriptionStorePort } from '../../core/marketplace/ports.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { migratedMysqlUrl } from '../support/databases.ts'
@@ -44,7 +44,7 @@ if (!isSwitchedOff('mariadb')) {
   const newInstaller = () =>
     service.createInstaller({ account: org, products: [{ product: 'database', features: ['db-basic'] }] })
   const ofApplication = async (applicationId: string) => {
-    const { items } = await service.running.container.resolve(SubscriptionStoreToken).list({ page: 1, limit: 100 })
+    const { items } = await service.running.container.resolve(SubscriptionStorePort).list({ page: 1, limit: 100 })
     return items.filter((each) => each.applicationId === applicationId)
   }
 

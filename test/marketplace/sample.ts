@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { operatorCall } from '../../composition/part/operator.ts'
-import { CreateInstallerToken } from '../../core/marketplace/installers/installers.ts'
-import { SubscriptionStoreToken } from '../../core/marketplace/ports.ts'
+import { CreateInstallerPort } from '../../core/marketplace/installers/installers.ts'
+import { SubscriptionStorePort } from '../../core/marketplace/ports.ts'
 import { unwrap } from '../support/outcome.ts'
 import { defineSample, isOfMarketplace, must } from '../support/part-sample.ts'
 import { makeSendJson } from '../support/send-json.ts'
@@ -18,7 +18,7 @@ export const sample = defineSample({
   make: async ({ service }) => {
     const { container, marketplaceUrl = '' } = service.running
     const installer = unwrap(
-      await container.resolve(CreateInstallerToken)(operatorCall('test.sample'), {
+      await container.resolve(CreateInstallerPort)(operatorCall('test.sample'), {
         account: undefined,
         products: [],
         contractDays: 30,
@@ -32,7 +32,7 @@ export const sample = defineSample({
     const bindingInfo = { marketplace: 'CloudA', installerId: installer.ref, clusterId: randomUUID() }
     const path = '/marketplace/api/v1/marketplaces/cloudA/notification/resource'
     const { json } = await must('bind', makeSendJson(marketplaceUrl)('POST', path, { body: { bindingInfo } }))
-    const [subscription] = (await container.resolve(SubscriptionStoreToken).list({ page: 1, limit: 1 })).items
+    const [subscription] = (await container.resolve(SubscriptionStorePort).list({ page: 1, limit: 1 })).items
     return {
       subscriptionId: subscription?.ref ?? '',
       installerId: installer.ref,

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { RegistrationStoreToken } from '../../core/metrics-proxy/ports.ts'
+import { RegistrationStorePort } from '../../core/metrics-proxy/ports.ts'
 import { expectStatus } from '../clusters/cluster-world.ts'
 import type { StandInCall } from './stand-in.ts'
 import { valueAt, wordAt } from './stand-in.ts'
@@ -403,7 +403,7 @@ test('secrets are sealed, and in no log and no answer', async (t) => {
     await register('dashB', owner.token, bodyOf()),
   ]
   const proxyTokens = both.map((dashboard) => proxyTokenOf(dashboard, tenant, backend) ?? 'none')
-  const stored = await service.running.container.resolve(RegistrationStoreToken).find(backend, 'dashA', new Date())
+  const stored = await service.running.container.resolve(RegistrationStorePort).find(backend, 'dashA', new Date())
   const rows = JSON.stringify(stored, (_, value: unknown) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
   )

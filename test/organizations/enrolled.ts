@@ -1,4 +1,4 @@
-import { IdentityStoresToken } from '../../core/identity/ports.ts'
+import { IdentityStoresPort } from '../../core/identity/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { ServiceWorld } from './service-world.ts'
 
@@ -8,7 +8,7 @@ export const setSecondFactor = async (
   login: string,
   isEnrolled: boolean,
 ): Promise<void> => {
-  const store = service.running.container.resolve(IdentityStoresToken).secondFactors
+  const store = service.running.container.resolve(IdentityStoresPort).secondFactors
   const userId = idOf(login) as UserId
   if (!isEnrolled) return void (await store.remove(userId))
   await store.offer(userId, new Uint8Array([1]), 'ref', new Date())

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { IdentityStoresPort, TokenDigestPort } from '../../core/identity/ports.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { adminCreateUser } from '../../plugins/identity/accounts/admin.routes.ts'
 import { editUserSettings } from '../../plugins/identity/accounts/settings.routes.ts'
@@ -150,10 +150,10 @@ test.serial("a member's card is for members", async (t) => {
 
 const confinedToken = async (login: string, value: string, orgId: number): Promise<number> => {
   const { container } = world.service.running
-  const made = await container.resolve(IdentityStoresToken).tokens.insert({
+  const made = await container.resolve(IdentityStoresPort).tokens.insert({
     userId: world.idOf(login) as UserId,
     name: value,
-    hash: container.resolve(TokenDigestToken).digest(value),
+    hash: container.resolve(TokenDigestPort).digest(value),
     lastEight: value.slice(-8),
     scopeWords: ['all'],
     onlyOrgId: orgId as OrgId,

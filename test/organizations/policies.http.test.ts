@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import { operatorCall } from '../../composition/part/operator.ts'
 import { makeNotifySecondFactor } from '../../core/organizations/organizations/policies.ts'
-import { OrganizationUnitOfWorkToken } from '../../core/organizations/ports.ts'
+import { OrganizationUnitOfWorkPort } from '../../core/organizations/ports.ts'
 import { setMembership } from '../../plugins/organizations/members/members.routes.ts'
 import {
   editPolicies,
@@ -97,7 +97,7 @@ test.serial(
     const { container } = world.service.running
     const tellAt = (at: Date) =>
       makeNotifySecondFactor({
-        unitOfWork: container.resolve(OrganizationUnitOfWorkToken),
+        unitOfWork: container.resolve(OrganizationUnitOfWorkPort),
         clock: { now: () => at },
         baseUrl: () => 'https://x',
       })(operatorCall('test'))

@@ -2,7 +2,7 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { UsageOverviewStoreToken } from '../../core/usage/overview-ports.ts'
+import { UsageOverviewStorePort } from '../../core/usage/overview-ports.ts'
 import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
 import { needing } from '../support/components/needing.ts'
 import type { TestService } from '../support/service.ts'
@@ -164,7 +164,7 @@ test('a site admin sees how many usage events of each cluster arrived, and the r
   const ownerId = json.id as AccountId
   const clusterUid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
   const at = new Date('2026-11-20T10:00:00Z')
-  const overview = service.running.container.resolve(UsageOverviewStoreToken)
+  const overview = service.running.container.resolve(UsageOverviewStorePort)
   await overview.addIntake({
     ownerId,
     clusterUid,

@@ -13,9 +13,9 @@ import { loadConfig } from '../../composition/moorage.ts'
 import { wiringOf, compose } from '../../composition/runtime/service/compose.ts'
 import { passingFoundation } from '../../composition/runtime/service/foundation.ts'
 import type { StorageKey } from '../../core/clouds/types.ts'
-import { BucketDirectoryToken } from '../../core/clouds/ports.ts'
+import { BucketDirectoryPort } from '../../core/clouds/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { token } from '../../core/kernel/token.ts'
+import { portKey } from '../../core/kernel/port-key.ts'
 import { leaks, makeCanaries } from '../canary/canaries.ts'
 import { importCluster, makePeople } from '../clusters/cluster-world.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
@@ -210,9 +210,9 @@ test('clusters, chart sources and providers get the trace, and a cluster gets no
   })
   t.teardown(() => new Promise<void>((resolve) => upstream.close(() => resolve())))
   const { container } = other.service.running
-  const chartSource = container.resolve(token<{ readonly fetch: GuardedFetch }>('packages.ChartFetch'))
+  const chartSource = container.resolve(portKey<{ readonly fetch: GuardedFetch }>('packages.ChartFetch'))
   await chartSource.fetch({ url: new URL(`${base}/index.yaml`), limitBytes: 1000 }, new AbortController().signal)
-  await container.resolve(token<EgressClient>('clouds.OperatorEgress')).fetch(`${base}/provider`)
+  await container.resolve(portKey<EgressClient>('clouds.OperatorEgress')).fetch(`${base}/provider`)
   const key: StorageKey = {
     kind: 's3',
     places: [],
@@ -220,7 +220,7 @@ test('clusters, chart sources and providers get the trace, and a cluster gets no
     secretAccessKey: secret('example'),
     sessionToken: undefined,
   }
-  await container.resolve(BucketDirectoryToken).list(key, new AbortController().signal)
+  await container.resolve(BucketDirectoryPort).list(key, new AbortController().signal)
   for (const path of ['/index.yaml', '/provider', '/'])
     t.regex(seen[path] ?? 'nothing', /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/, path)
 })

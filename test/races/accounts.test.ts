@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import type { ExecutionContext } from 'ava'
-import { AttemptThrottleToken } from '../../core/identity/attempt-ports.ts'
+import { AttemptThrottlePort } from '../../core/identity/attempt-ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { codeAt, codeOfStep, stepAt } from '../identity/one-time-code-of.ts'
 import { needing } from '../support/components/needing.ts'
@@ -160,7 +160,7 @@ const forgetFailures = async ({ id }: Person): Promise<void> => {
   await oneTimeCodesWorld.database.query((k) => k('identity_attempts').delete())
   await Promise.all(
     oneTimeCodesWorld.instances.map(({ running }) =>
-      running.container.resolve(AttemptThrottleToken).unlock(id as UserId),
+      running.container.resolve(AttemptThrottlePort).unlock(id as UserId),
     ),
   )
 }

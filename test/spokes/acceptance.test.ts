@@ -1,7 +1,7 @@
 // process: waiting - uses components
 import 'reflect-metadata'
 import { randomBytes } from 'node:crypto'
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
@@ -374,7 +374,7 @@ test('who may not connect to the hub may use the spokes on which the role bindin
     roleRef,
   })
   // A record without a UID, as one that is not surveyed yet, is not that of every spoke that claims none.
-  const store = world.service.running.container.resolve(ClusterStoreToken)
+  const store = world.service.running.container.resolve(ClusterStorePort)
   const { token, login } = member('viewer')
   const { json } = await expectStatus(
     importCluster(world.service.send, token, login, 'mine', world.cluster.kubeconfig()),

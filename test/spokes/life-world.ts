@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { right } from 'fp-ts/lib/Either.js'
-import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { MemberClustersToken } from '../../core/clusters/ports.ts'
+import { AuthorizerPort } from '../../core/authz/ports.ts'
+import { MemberClustersPort } from '../../core/clusters/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import { ActorCallsToken, fullScope, type Actor } from '../../core/kernel/principal.ts'
-import { TaskHandlersToken, type TaskEnd, type TaskRun } from '../../core/tasks/ports.ts'
+import { ActorCallsPort, fullScope, type Actor } from '../../core/kernel/principal.ts'
+import { TaskHandlersPort, type TaskEnd, type TaskRun } from '../../core/tasks/ports.ts'
 import { unwrap } from '../support/outcome.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes } from '../support/components/available.ts'
@@ -85,7 +85,7 @@ export const startLifeFixture = async ({ imports }: { readonly imports: boolean 
   const org = await people.organization(owner)
   await expectStatus(importCluster(service.send, owner.token, org, 'hub', hubServer.kubeconfig()), 200)
 
-  const handlers = service.running.container.resolve(TaskHandlersToken)
+  const handlers = service.running.container.resolve(TaskHandlersPort)
   const real = new Map(handlers.all().map((handler) => [handler.kind, { ...handler }]))
   const { json: me } = await expectStatus(service.send('GET', '/api/v1/user', { token: owner.token }), 200)
   const actor: Actor = { userId: (me as { id: UserId }).id, login: owner.login, method: 'token', scopes: fullScope }
@@ -172,15 +172,15 @@ export const startLifeFixture = async ({ imports }: { readonly imports: boolean 
       const { container } = service.running
       const call = unwrap(
         await container
-          .resolve(ActorCallsToken)
+          .resolve(ActorCallsPort)
           .callOf(actor, { operation: kind, requestId: 'test', sourceIp: '127.0.0.1' }, new AbortController().signal),
       )
       const grant = unwrap(
         await container
-          .resolve(AuthorizerToken)
+          .resolve(AuthorizerPort)
           .authorize(call.principal, { type: 'hub', account: org, name: 'hub' }, 'can_view'),
       )
-      const cluster = unwrap(await container.resolve(MemberClustersToken).open(call, grant))
+      const cluster = unwrap(await container.resolve(MemberClustersPort).open(call, grant))
       const seen = await task(kind, managedCluster)
       let steps = 0
       const run = {

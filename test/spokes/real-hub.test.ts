@@ -1,5 +1,5 @@
 // process: waiting - uses components
-import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
@@ -141,7 +141,7 @@ test('an access config without the rights of an administrator registers nothing,
     (await shown(name)).status.message,
     /^The import into the hub failed\. The access config of the cluster lacks rights/,
   )
-  const clusters = service.running.container.resolve(ClusterStoreToken)
+  const clusters = service.running.container.resolve(ClusterStorePort)
   const { id } = await shown(name)
   t.is((await clusters.get(id))?.hubClusterUid, '')
   await expectStatus(post('import-spoke', { basicInfo: { name }, provider: { accessConfig: limited } }), 200)
@@ -208,7 +208,7 @@ test('a spoke of which the hub does not know the identity gets its claim and its
   const { uid, id } = await shown(record)
   const { name } = await joined({ claims: { 'cluster.ace.info': 'x'.repeat(1025) } })
   // As a release before has left it: linked, and without the claim.
-  const store = service.running.container.resolve(ClusterStoreToken)
+  const store = service.running.container.resolve(ClusterStorePort)
   const stored = await store.get(id)
   unwrap(await store.change(id, stored!.version, { hubClusterUid: (await shown('hub')).uid, managedClusterName: name }))
   await store.observe(id, stored!.status, undefined, new Date(0))

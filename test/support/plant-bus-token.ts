@@ -1,4 +1,4 @@
-import { BusIdentityStoreToken, BusUserStoreToken } from '../../core/bus/ports.ts'
+import { BusIdentityStorePort, BusUserStorePort } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { unwrap } from './outcome.ts'
 import type { TestService } from './service.ts'
@@ -6,8 +6,8 @@ import type { TestService } from './service.ts'
 /** Records credentials of the bus as if they had been issued; answers their id. No bus is needed. */
 export const plantBusToken = async ({ running }: TestService, owner: number): Promise<number> => {
   const [identities, users] = [
-    running.container.resolve(BusIdentityStoreToken),
-    running.container.resolve(BusUserStoreToken),
+    running.container.resolve(BusIdentityStorePort),
+    running.container.resolve(BusUserStorePort),
   ]
   const ownerId = owner as AccountId
   const now = new Date()

@@ -1,4 +1,4 @@
-import { AuthorityStoreToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
+import { AuthorityStorePort, LicenseStorePort } from '../../core/contracts/ports.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
@@ -60,9 +60,9 @@ export const plantContract = async (
   await ask('PUT', `/${contractId}/document`, { document: pdf.toString('base64'), fileName: `${text}.pdf` })
   const { pathname, search } = new URL((await ask('GET', `/${contractId}/document`)).json as unknown as string)
   const serial = String(10 ** 15 + contractId)
-  const [authority] = await service.running.container.resolve(AuthorityStoreToken).list()
+  const [authority] = await service.running.container.resolve(AuthorityStorePort).list()
   const ownerId = (created[0]?.uid ?? 0) as AccountId
-  await service.running.container.resolve(LicenseStoreToken).insert({
+  await service.running.container.resolve(LicenseStorePort).insert({
     serial,
     contractId: contractId as ContractId,
     ownerId,

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { operatorCall } from '../../composition/part/operator.ts'
 import { makeAddAuthority } from '../../core/contracts/authorities.ts'
 import type { LicenseAuthority } from '../../core/contracts/ports.ts'
-import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../core/contracts/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken, secret, SecretBoxToken } from '../../core/kernel/secret.ts'
+import { AuthorityStorePort, ContractUnitOfWorkPort, LicenseSignerPort } from '../../core/contracts/ports.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { EntropyPort, secret, SecretBoxPort } from '../../core/kernel/secret.ts'
 import { unwrap } from './outcome.ts'
 import type { TestService } from './service.ts'
 
@@ -40,12 +40,12 @@ export const plantLicenseAuthority = async ({ running }: TestService): Promise<L
   const { resolve } = running.container
   made ??= makeByOpenssl()
   const add = makeAddAuthority({
-    authorities: resolve(AuthorityStoreToken),
-    clock: resolve(ClockToken),
-    entropy: resolve(EntropyToken),
-    secretBox: resolve(SecretBoxToken),
-    signer: { ...resolve(LicenseSignerToken), faultOf: async () => undefined },
-    unitOfWork: resolve(ContractUnitOfWorkToken),
+    authorities: resolve(AuthorityStorePort),
+    clock: resolve(ClockPort),
+    entropy: resolve(EntropyPort),
+    secretBox: resolve(SecretBoxPort),
+    signer: { ...resolve(LicenseSignerPort), faultOf: async () => undefined },
+    unitOfWork: resolve(ContractUnitOfWorkPort),
   })
   unwrap(await add(operatorCall('test.plantLicenseAuthority'), { organization: '', own: made, rotate: false }))
   return made

@@ -3,7 +3,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { operatorCall } from '../../composition/part/operator.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
-import { TaskUnitOfWorkToken } from '../../core/tasks/ports.ts'
+import { TaskUnitOfWorkPort } from '../../core/tasks/ports.ts'
 import { endEvent, pendingEvent } from '../../core/tasks/task-rules.ts'
 import { unwrap } from './outcome.ts'
 import type { TestService } from './service.ts'
@@ -20,7 +20,7 @@ export const plantTask = async ({ running }: TestService, { tenantId, actor, tex
   const ref = randomUUID()
   const end = { state: 'succeeded', message: text, result: { told: text } } as const
   await running.container
-    .resolve(TaskUnitOfWorkToken)
+    .resolve(TaskUnitOfWorkPort)
     .run<never, void>(operatorCall('test.plantTask'), async ({ tasks }) => {
       const task = unwrap(
         await tasks.insert({

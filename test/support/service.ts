@@ -8,7 +8,7 @@ import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/secur
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { bind } from '../../composition/part/binding.ts'
 import { tagsOf } from '../../composition/runtime/http/openapi/document.ts'
-import { HelmLimitsToken } from '../../composition/parts/packages/helm.ts'
+import { HelmLimitsPort } from '../../composition/parts/packages/helm.ts'
 import { ofUserCreation, userCreation } from '../../composition/parts/identity/user-creation.ts'
 import { definePart } from '../../composition/part/part.ts'
 import { operatorCall } from '../../composition/part/operator.ts'
@@ -19,8 +19,8 @@ import type { RunningService } from '../../composition/runtime/service/running-s
 import { startRunning } from '../../composition/runtime/service/running-service.ts'
 import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
-import { IdentityStoresToken, PasswordHasherToken, TokenDigestToken } from '../../core/identity/ports.ts'
-import { EntropyToken } from '../../core/kernel/secret.ts'
+import { IdentityStoresPort, PasswordHasherPort, TokenDigestPort } from '../../core/identity/ports.ts'
+import { EntropyPort } from '../../core/kernel/secret.ts'
 import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
@@ -101,8 +101,8 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }),
     ...(options.localClock === undefined ? {} : { localClock: options.localClock }),
     replaced: [
-      bind(PasswordHasherToken, {}, () => passwordHasher),
-      ...(helmLimits === undefined ? [] : [bind(HelmLimitsToken, {}, () => helmLimits)]),
+      bind(PasswordHasherPort, {}, () => passwordHasher),
+      ...(helmLimits === undefined ? [] : [bind(HelmLimitsPort, {}, () => helmLimits)]),
     ],
   })
   const { baseUrl, opsUrl } = running
@@ -183,12 +183,12 @@ let tokens = 0
 const makeTokenFor =
   ({ container }: RunningService) =>
   async (login: string, scopes: readonly string[] = ['all', 'sudo']): Promise<string> => {
-    const user = await container.resolve(IdentityStoresToken).users.byLogin(login)
+    const user = await container.resolve(IdentityStoresPort).users.byLogin(login)
     if (user === undefined) throw new Error(`there is no user ${login}`)
     const create = makeCreateToken({
       ...userCreation(container.give(ofUserCreation)),
-      digest: container.resolve(TokenDigestToken),
-      entropy: container.resolve(EntropyToken),
+      digest: container.resolve(TokenDigestPort),
+      entropy: container.resolve(EntropyPort),
     })
     const input = { name: `test-${(tokens += 1)}`, scopes, expiresAt: undefined }
     const made = await create(operatorCall('test.createToken'), {

@@ -7,11 +7,11 @@ import test, { type ExecutionContext } from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { CommandContext } from '../../composition/part/command-context.ts'
 import { runCommandLine } from '../../composition/moorage.ts'
-import { AuthenticatorToken, IdentityStoresToken } from '../../core/identity/ports.ts'
+import { AuthenticatorPort, IdentityStoresPort } from '../../core/identity/ports.ts'
 import type { Actor, Principal } from '../../core/kernel/principal.ts'
-import { ActorCallsToken, actorOf } from '../../core/kernel/principal.ts'
+import { ActorCallsPort, actorOf } from '../../core/kernel/principal.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { TaskStoreToken } from '../../core/tasks/ports.ts'
+import { TaskStorePort } from '../../core/tasks/ports.ts'
 import { isFinal } from '../../core/tasks/types.ts'
 import { moorage } from '../bus/bus-world.ts'
 import type { Person } from '../clusters/cluster-world.ts'
@@ -239,7 +239,7 @@ for (const database of ['sqlite', 'mysql'] as const)
         headers: { authorization: `Bearer ${service.adminToken}` },
       })
       if (!reply.ok) throw new Error(reply.text)
-      const store = service.running.container.resolve(TaskStoreToken)
+      const store = service.running.container.resolve(TaskStorePort)
       const task = await until('its end', async () => {
         const found = await store.find(reply.value.id)
         return found !== undefined && isFinal(found.task.state) ? found.task : undefined
@@ -269,7 +269,7 @@ const about = { operation: 'tiny.work', requestId: 'r-1', sourceIp: '10.0.0.1' }
 const principalOf = async (service: TestService, token: string, sudo?: string): Promise<Principal> =>
   unwrap(
     await service.running.container
-      .resolve(AuthenticatorToken)
+      .resolve(AuthenticatorPort)
       .authenticate({ kind: 'token', token: secret(token) }, sudo, '127.0.0.1', undefined),
   )
 
@@ -284,7 +284,7 @@ const onEach = (
   for (const database of ['sqlite', 'mysql'] as const)
     test(`${database}: ${title}`, async (t) => {
       const service = await startService({ database })
-      const calls = service.running.container.resolve(ActorCallsToken)
+      const calls = service.running.container.resolve(ActorCallsPort)
       try {
         await body(t, service, async (actor) => {
           const call = await calls.callOf(actor, about, new AbortController().signal)
@@ -322,7 +322,7 @@ onEach(
     const actor = actorOf(await principalOf(service, await service.tokenFor(ada.login)))
     const other = actorOf(await principalOf(service, ada.token))
     t.is(typeof actor.tokenId, 'number')
-    await service.running.container.resolve(IdentityStoresToken).tokens.remove(actor.userId, actor.tokenId!)
+    await service.running.container.resolve(IdentityStoresPort).tokens.remove(actor.userId, actor.tokenId!)
     t.is(await callOf(actor), 'ActorGone')
     t.not(await callOf(other), 'ActorGone')
     t.is(await callOf({ ...other, userId: 99_999_999 as never }), 'ActorGone')

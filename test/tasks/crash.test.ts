@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { TaskStoreToken } from '../../core/tasks/ports.ts'
+import { TaskStorePort } from '../../core/tasks/ports.ts'
 import type { BusFixture } from '../bus/bus-world.ts'
 import { closeClients, connectWith, credentialsFrom, listen, startBusFixture } from '../bus/bus-world.ts'
 import type { Person } from '../clusters/cluster-world.ts'
@@ -299,7 +299,7 @@ withNatsAndMariaDb.serial(
     const hers = await until('the server lets her in', async () => connectWith(given).catch(() => undefined))
     const progress = listen(hers, subject)
     const admin = await connectWith(await credentialsFrom(a, 'admin_credentials', a.adminToken))
-    const found = await a.running.container.resolve(TaskStoreToken).find(id)
+    const found = await a.running.container.resolve(TaskStorePort).find(id)
     const { jetstream, jetstreamManager, DeliverPolicy } = await import('@nats-io/jetstream')
     const manager = await jetstreamManager(admin)
     const of = `natjobs.resp.${found?.task.actorId}.${found?.task.responseId}`

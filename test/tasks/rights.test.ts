@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'
 import { makeInProcessTaskBus } from '../../adapters/bus/in-process-task-bus.ts'
 import type { NatsTaskBus } from '../../adapters/bus/nats-task-bus.ts'
-import { TaskBusToken } from '../../core/tasks/ports.ts'
+import { TaskBusPort } from '../../core/tasks/ports.ts'
 import type { BusFixture } from '../bus/bus-world.ts'
 import { closeClients, connectWith, credentialsFrom, listen, newPerson, startBusFixture } from '../bus/bus-world.ts'
 import type { Person } from '../clusters/cluster-world.ts'
@@ -206,7 +206,7 @@ test.after.always(async () => {
 })
 
 const busOf = async (service: TestService): Promise<NatsTaskBus> => {
-  const bus = service.running.container.resolve(TaskBusToken) as NatsTaskBus
+  const bus = service.running.container.resolve(TaskBusPort) as NatsTaskBus
   await until('the bus is connected', () => (bus.isConnected() ? true : undefined))
   return bus
 }

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
-import { ResponseIdTaken, TaskLocked, TasksToken, TooManyTasks } from '../../core/tasks/ports.ts'
+import { ResponseIdTaken, TaskLocked, TasksPort, TooManyTasks } from '../../core/tasks/ports.ts'
 import type { SubmitFailure, SubmittedTask, TaskEnd, TaskRun, Tasks } from '../../core/tasks/ports.ts'
 import { signedIn, write } from '../../plugins/kit/access.ts'
 import { ResponseId } from '../../plugins/kit/codecs.ts'
@@ -104,7 +104,7 @@ const makeOrderWork =
 
 const makeTinyGroup = (diary: Diary) =>
   defineGroup({
-    needs: { tasks: TasksToken },
+    needs: { tasks: TasksPort },
     routes: (given) => [handle(orderWork, makeOrderWork(given), { input: ({ body: order }) => order })],
     tasks: () => [
       {

@@ -1,5 +1,5 @@
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { IntakeSumsToken } from '../../core/usage/events/intake.ts'
+import { IntakeSumsPort } from '../../core/usage/events/intake.ts'
 import { sample as clusters } from '../clusters/sample.ts'
 import { sample as contracts } from '../contracts/sample.ts'
 import { accountIds, sample as organizations } from '../organizations/sample.ts'
@@ -42,7 +42,7 @@ export const sample = defineSample({
     const { kubernetes } = await tenant.of(clusters)
     await tenant.of(contracts)
     await plantUsage(service, { name: org, id: orgId, clusterUid: kubernetes.uid, text })
-    await service.running.container.resolve(IntakeSumsToken).flush()
+    await service.running.container.resolve(IntakeSumsPort).flush()
     const clusterIds = await idsIn(database, 'usage_clusters', 'owner_id', [orgId])
     const monthIds = await idsIn(database, 'usage_months', 'owner_id', [orgId])
     return {

@@ -5,7 +5,7 @@ import type { AccountState } from '../../../core/identity/types.ts'
 import type { ObjectKey, ObjectLocator, ObjectTypeDefinition } from '../../../core/kernel/access.ts'
 import type { Cache, Caches } from '../../../core/kernel/cache.ts'
 import type { AccessMoment } from '../../../core/kernel/principal.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 import { accessTables, everyoneShard, followersShard, shardOf } from '../tables/access.ts'
 
@@ -30,7 +30,7 @@ export interface AccessMemory {
   moment(): Promise<AccessMoment | undefined>
   remember<A>(maxBytes: number): Remembered<A>
 }
-export const AccessMemoryToken = token<AccessMemory>('authz.AccessMemory')
+export const AccessMemoryPort = portKey<AccessMemory>('authz.AccessMemory')
 
 /** The memory that remembers nothing, and asks nothing. */
 export const noAccessMemory: AccessMemory = {

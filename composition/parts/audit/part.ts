@@ -6,16 +6,16 @@ import { makeSqlUpkeepTimes } from '../../../adapters/sql/kernel/upkeep-times.ts
 import { steadyClock } from '../../../adapters/system/system-clock.ts'
 import { makeAuditChain } from '../../../core/audit/audit-chain.ts'
 import {
-  AuditChainToken,
-  AuditDenialsToken,
-  AuditLogToken,
-  AuditRetentionToken,
-  AuditSettingsToken,
-  KeyedDigestToken,
+  AuditChainPort,
+  AuditDenialsPort,
+  AuditLogPort,
+  AuditRetentionPort,
+  AuditSettingsPort,
+  KeyedDigestPort,
 } from '../../../core/audit/ports.ts'
 import { makeAuditDenials } from '../../../core/audit/denials.ts'
-import { LogToken } from '../../../core/kernel/log.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { LogPort } from '../../../core/kernel/log.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import { auditPlugin } from '../../../plugins/audit/plugin.ts'
 import { withDefault } from '../../part/setting.ts'
 import { wholeNumber } from '../../part/setting-type.ts'
@@ -23,7 +23,7 @@ import { bind } from '../../part/binding.ts'
 import { defineGauges } from '../../part/gauges.ts'
 import { definePart } from '../../part/part.ts'
 
-const UpkeepTimesToken = token<ReturnType<typeof makeSqlUpkeepTimes>>('audit.UpkeepTimes')
+const UpkeepTimesPort = portKey<ReturnType<typeof makeSqlUpkeepTimes>>('audit.UpkeepTimes')
 
 /** The audit log. */
 export const part = definePart({
@@ -39,15 +39,15 @@ export const part = definePart({
     ),
   },
   provide: (boot) => [
-    bind(UpkeepTimesToken, {}, () => makeSqlUpkeepTimes(boot.database)),
-    bind(KeyedDigestToken, {}, () => makeHmacDigest(boot.keys.audit.reveal())),
-    bind(AuditChainToken, { keyedDigest: KeyedDigestToken }, ({ keyedDigest }) => makeAuditChain(keyedDigest)),
-    bind(AuditRetentionToken, {}, () => makeSqlAuditRetention(boot.database)),
-    bind(AuditSettingsToken, {}, () => ({ retentionDays: boot.settings.auditRetentionDays })),
-    bind(AuditLogToken, {}, () => makeSqlAuditLog(boot.database)),
+    bind(UpkeepTimesPort, {}, () => makeSqlUpkeepTimes(boot.database)),
+    bind(KeyedDigestPort, {}, () => makeHmacDigest(boot.keys.audit.reveal())),
+    bind(AuditChainPort, { keyedDigest: KeyedDigestPort }, ({ keyedDigest }) => makeAuditChain(keyedDigest)),
+    bind(AuditRetentionPort, {}, () => makeSqlAuditRetention(boot.database)),
+    bind(AuditSettingsPort, {}, () => ({ retentionDays: boot.settings.auditRetentionDays })),
+    bind(AuditLogPort, {}, () => makeSqlAuditLog(boot.database)),
     bind(
-      AuditDenialsToken,
-      { log: LogToken, auditChain: AuditChainToken },
+      AuditDenialsPort,
+      { log: LogPort, auditChain: AuditChainPort },
       ({ log, auditChain }) =>
         makeAuditDenials({ writer: makeSqlDenialWriter(boot.database, auditChain), clock: steadyClock, log }),
       (denials) => denials.flush(),
@@ -63,7 +63,7 @@ export const part = definePart({
           label: 'work',
         },
       },
-      { times: UpkeepTimesToken },
+      { times: UpkeepTimesPort },
       ({ times }) =>
         async () => ({ moorage_upkeep_last_success_timestamp_seconds: await times.lastSeconds() }),
     ),

@@ -1,8 +1,8 @@
 import { natsConfiguration } from '../../../adapters/bus/nats-server.ts'
 import { makeInitBus, makeSealedKeys } from '../../../core/bus/keys.ts'
-import { BusIdentityStoreToken, BusMintToken, BusUnitOfWorkToken } from '../../../core/bus/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { BusIdentityStorePort, BusMintPort, BusUnitOfWorkPort } from '../../../core/bus/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { busCookie } from '../../../plugins/identity/sessions/session-cookies.ts'
 import type { CommonOptions, ExitCode, PartContext } from '../../part/command-context.ts'
 import { printJson } from '../../part/command-context.ts'
@@ -17,11 +17,11 @@ export interface BusInitOptions extends CommonOptions {
 export const busInit = (context: PartContext, options: BusInitOptions): Promise<ExitCode> =>
   context.onStore<ExitCode>(options, async ({ boot, container: { resolve } }) => {
     const init = makeInitBus({
-      identities: resolve(BusIdentityStoreToken),
-      unitOfWork: resolve(BusUnitOfWorkToken),
-      mint: resolve(BusMintToken),
-      safe: makeSealedKeys(resolve(SecretBoxToken), resolve(EntropyToken)),
-      clock: resolve(ClockToken),
+      identities: resolve(BusIdentityStorePort),
+      unitOfWork: resolve(BusUnitOfWorkPort),
+      mint: resolve(BusMintPort),
+      safe: makeSealedKeys(resolve(SecretBoxPort), resolve(EntropyPort)),
+      clock: resolve(ClockPort),
       sent: boot.subjects,
     })
     const { operator, system, platform } = await init(operatorCall('bus.init'))

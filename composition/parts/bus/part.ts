@@ -1,5 +1,5 @@
 import { busMigrations } from '../../../adapters/sql/bus/migrations.ts'
-import { BusToken, makeBoundedPasses, makeBus } from '../../../core/bus/bus.ts'
+import { BusPort, makeBoundedPasses, makeBus } from '../../../core/bus/bus.ts'
 import { natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'
 import { makeNatsServer, noBusServer } from '../../../adapters/bus/nats-server.ts'
@@ -7,23 +7,23 @@ import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBusIdentityStore, makeSqlBusUserStore } from '../../../adapters/sql/bus/bus-store.ts'
 import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { makeBusPasses } from '../../../core/bus/credentials.ts'
 import { makeSealedKeys, makeSystemLogin } from '../../../core/bus/keys.ts'
 import {
-  BusIdentityStoreToken,
-  BusMintToken,
-  BusServerToken,
-  BusUnitOfWorkToken,
-  BusUserStoreToken,
+  BusIdentityStorePort,
+  BusMintPort,
+  BusServerPort,
+  BusUnitOfWorkPort,
+  BusUserStorePort,
 } from '../../../core/bus/ports.ts'
 import type { BusServer } from '../../../core/bus/ports.ts'
-import { BusPassesToken } from '../../../core/identity/sessions/ports.ts'
+import { BusPassesPort } from '../../../core/identity/sessions/ports.ts'
 import { credentialStillValid } from '../../../core/identity/credentials.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import { busPlugin } from '../../../plugins/bus/plugin.ts'
 import { withDefault } from '../../part/setting.ts'
 import { listOf, matching, secretUrl } from '../../part/setting-type.ts'
@@ -32,7 +32,7 @@ import { defineGauges } from '../../part/gauges.ts'
 import { definePart } from '../../part/part.ts'
 
 /** The servers of the message bus; none if messages stay in this process. */
-export const BusServersToken = token<readonly string[]>('bus.Servers')
+export const BusServersPort = portKey<readonly string[]>('bus.Servers')
 
 type ClosableServer = BusServer & { close?(): Promise<void> }
 
@@ -62,10 +62,10 @@ export const part = definePart({
     const users = lazily(() => makeSqlBusUserStore(database))
     const identityStores = lazily(() => makeSqlIdentityStores(database, boot.heldObjects))
     return [
-      bind(BusMintToken, { clock: ClockToken }, ({ clock }) => makeNatsMint(clock)),
-      bind(BusIdentityStoreToken, {}, () => identities()(database)),
-      bind(BusUserStoreToken, {}, () => users()(database)),
-      bind(BusUnitOfWorkToken, { clock: ClockToken, auditChain: AuditChainToken }, ({ clock, auditChain }) =>
+      bind(BusMintPort, { clock: ClockPort }, ({ clock }) => makeNatsMint(clock)),
+      bind(BusIdentityStorePort, {}, () => identities()(database)),
+      bind(BusUserStorePort, {}, () => users()(database)),
+      bind(BusUnitOfWorkPort, { clock: ClockPort, auditChain: AuditChainPort }, ({ clock, auditChain }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({
@@ -79,18 +79,18 @@ export const part = definePart({
           makeSqlAuditTrail(database, auditChain),
         ),
       ),
-      bind(BusServersToken, {}, () => {
+      bind(BusServersPort, {}, () => {
         const busUrl = settings.busUrl.reveal()
         return busUrl === 'inproc:' ? [] : natsServers(busUrl)
       }),
       bind(
-        BusServerToken,
+        BusServerPort,
         {
-          servers: BusServersToken,
-          identities: BusIdentityStoreToken,
-          mint: BusMintToken,
-          secretBox: SecretBoxToken,
-          entropy: EntropyToken,
+          servers: BusServersPort,
+          identities: BusIdentityStorePort,
+          mint: BusMintPort,
+          secretBox: SecretBoxPort,
+          entropy: EntropyPort,
         },
         ({ servers, identities, mint, secretBox, entropy }): ClosableServer =>
           servers.length === 0
@@ -104,42 +104,38 @@ export const part = definePart({
         (server) => server.close?.(),
       ),
       bind(
-        BusToken,
+        BusPort,
         {
-          identities: BusIdentityStoreToken,
-          users: BusUserStoreToken,
-          unitOfWork: BusUnitOfWorkToken,
-          mint: BusMintToken,
-          server: BusServerToken,
-          secretBox: SecretBoxToken,
-          entropy: EntropyToken,
-          clock: ClockToken,
+          identities: BusIdentityStorePort,
+          users: BusUserStorePort,
+          unitOfWork: BusUnitOfWorkPort,
+          mint: BusMintPort,
+          server: BusServerPort,
+          secretBox: SecretBoxPort,
+          entropy: EntropyPort,
+          clock: ClockPort,
         },
         (given) => makeBus({ ...given, sent: boot.subjects }),
       ),
-      bind(
-        BusPassesToken,
-        { server: BusServerToken, bus: BusToken, entropy: EntropyToken },
-        ({ server, bus, entropy }) => {
-          const { issue } = bus
-          return makeBoundedPasses(makeBusPasses({ issue, server, ownCall: makeOwnCall(entropy) }), boot.log)
-        },
-      ),
+      bind(BusPassesPort, { server: BusServerPort, bus: BusPort, entropy: EntropyPort }, ({ server, bus, entropy }) => {
+        const { issue } = bus
+        return makeBoundedPasses(makeBusPasses({ issue, server, ownCall: makeOwnCall(entropy) }), boot.log)
+      }),
     ]
   },
   metrics: [
     defineGauges(
       { moorage_bus_connected: { help: '1 while this instance is connected to the message bus; absent without one.' } },
-      { bus: BusServerToken },
+      { bus: BusServerPort },
       ({ bus }) =>
         () =>
           bus.isConfigured ? { moorage_bus_connected: bus.isConnected() ? 1 : 0 } : {},
     ),
   ],
   // Shown when all checks are requested. HTTP works without the bus.
-  checks: using({ bus: BusServerToken }, ({ bus }) =>
+  checks: using({ bus: BusServerPort }, ({ bus }) =>
     bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : [],
   ),
   doctor: async (settings) => [await (await import('./doctor.ts')).checkBus(settings)],
-  start: using({ bus: BusServerToken }, ({ bus }) => bus.start()),
+  start: using({ bus: BusServerPort }, ({ bus }) => bus.start()),
 })

@@ -3,12 +3,12 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { CredentialEnd } from '../../../core/clusters/connections.ts'
 import { makeCredentialEnds } from '../../../core/clusters/connections.ts'
 import type { ClusterApi, ClusterTransport, ReachFailure } from '../../../core/clusters/ports.ts'
-import { ClusterStoreToken, CredentialCodecToken } from '../../../core/clusters/ports.ts'
+import { ClusterStorePort, CredentialCodecPort } from '../../../core/clusters/ports.ts'
 import type { ClusterLink } from '../../../core/clusters/types.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import { ClockToken, PauseInLongTurnToken } from '../../../core/kernel/clock.ts'
-import { SecretBoxToken } from '../../../core/kernel/secret.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { ClockPort, PauseInLongTurnPort } from '../../../core/kernel/clock.ts'
+import { SecretBoxPort } from '../../../core/kernel/secret.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import type { Counts, Sample } from '../../part/gauges.ts'
 import { defineGauges, makeCounts } from '../../part/gauges.ts'
 
@@ -18,7 +18,7 @@ export interface ClusterAnswers {
   readonly failures: Counts
   note(link: ClusterLink, outcome: Either<ReachFailure, number>): void
 }
-export const ClusterAnswersToken = token<ClusterAnswers>('clusters.Answers')
+export const ClusterAnswersPort = portKey<ClusterAnswers>('clusters.Answers')
 
 /** Clusters that a metric tells apart, in the order of their first failure; the rest is `other`. */
 const mostClusters = 50
@@ -129,12 +129,12 @@ export const clusterGauges = defineGauges(
     moorage_clusters: { help: 'Records of clusters by the phase that was found last.', label: 'phase' },
   },
   {
-    answers: ClusterAnswersToken,
-    clusters: ClusterStoreToken,
-    secretBox: SecretBoxToken,
-    codec: CredentialCodecToken,
-    clock: ClockToken,
-    pause: PauseInLongTurnToken,
+    answers: ClusterAnswersPort,
+    clusters: ClusterStorePort,
+    secretBox: SecretBoxPort,
+    codec: CredentialCodecPort,
+    clock: ClockPort,
+    pause: PauseInLongTurnPort,
   },
   ({ answers, clusters, secretBox, codec, clock, pause }) => {
     const ends = makeKeptEnds(makeCredentialEnds({ clusters, secretBox, codec, pause }), clock)

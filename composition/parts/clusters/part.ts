@@ -16,64 +16,64 @@ import { makeSqlClusterStore } from '../../../adapters/sql/clusters/cluster-stor
 import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlTaskChanges } from '../../../adapters/sql/tasks/task-store.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
-import { AuthorizerToken } from '../../../core/authz/ports.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
+import { AuthorizerPort } from '../../../core/authz/ports.ts'
 import { makeHubs, makeOwnSpokes } from '../../../core/clusters/hubs/hubs.ts'
-import { HubsToken, OwnSpokesPort } from '../../../core/clusters/hubs/ports.ts'
+import { HubsPort, OwnSpokesPort } from '../../../core/clusters/hubs/ports.ts'
 import { makeClustersAsCaller, makeMemberClusters } from '../../../core/clusters/member-clusters.ts'
 import { withImportWatcher } from '../../../core/clusters/imports.ts'
 import type { ClusterImportWatcher } from '../../../core/clusters/ports.ts'
 import { makeClusterConnections, makeClusterSurveyor, makeSealCredential } from '../../../core/clusters/connections.ts'
 import {
   AddressRefused,
-  ClusterAddressesToken,
-  ClusterApiToken,
-  ClusterConnectionsToken,
-  ClusterStoreToken,
-  ClusterSurveyorToken,
-  ClusterTaskUnitOfWorkToken,
-  ClusterTransportToken,
-  ClusterUnitOfWorkToken,
+  ClusterAddressesPort,
+  ClusterApiPort,
+  ClusterConnectionsPort,
+  ClusterStorePort,
+  ClusterSurveyorPort,
+  ClusterTaskUnitOfWorkPort,
+  ClusterTransportPort,
+  ClusterUnitOfWorkPort,
   MemberTokensPort,
-  ClustersAsCallerToken,
-  CredentialCodecToken,
-  CredentialSealerToken,
-  KubeconfigParserToken,
-  MemberClustersToken,
-  PublicAddressToken,
+  ClustersAsCallerPort,
+  CredentialCodecPort,
+  CredentialSealerPort,
+  KubeconfigParserPort,
+  MemberClustersPort,
+  PublicAddressPort,
 } from '../../../core/clusters/ports.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
-import { PauseToken } from '../../../core/kernel/clock.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
+import { PausePort } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { OwnAddress } from '../../../core/kernel/principal.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { operatorCall } from '../../part/operator.ts'
-import { optional, token } from '../../../core/kernel/token.ts'
+import { optional, portKey } from '../../../core/kernel/port-key.ts'
 import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import type { Boot } from '../../part/boot.ts'
 import { withDefault } from '../../part/setting.ts'
 import { listOf, wordOf } from '../../part/setting-type.ts'
 import { makeClusterTasks } from '../../../core/cluster-tasks/cluster-tasks.ts'
-import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
-import type { PortOf } from '../../../core/kernel/token.ts'
+import { ClusterTasksPort } from '../../../core/cluster-tasks/ports.ts'
+import type { PortOf } from '../../../core/kernel/port-key.ts'
 import type { SpanAttributes } from '../../../core/platform/ports.ts'
-import { TasksToken } from '../../../core/tasks/ports.ts'
+import { TasksPort } from '../../../core/tasks/ports.ts'
 import { clustersPlugin } from '../../../plugins/clusters/plugin.ts'
 import { bind, lazily } from '../../part/binding.ts'
 import { definePart } from '../../part/part.ts'
 import { spansOf } from '../../part/spans.ts'
-import { ClusterAnswersToken, clusterGauges, countedApi, countedTransport, makeClusterAnswers } from './answers.ts'
+import { ClusterAnswersPort, clusterGauges, countedApi, countedTransport, makeClusterAnswers } from './answers.ts'
 
-const ClusterEgressToken = token<EgressPolicy>('clusters.Egress')
-const ConnectionPoolsToken = token<ConnectionPools>('clusters.ConnectionPools')
-const JsonReaderToken = token<JsonReader>('clusters.JsonReader')
-const ClusterReadsToken = token<ClusterReads>('clusters.Reads')
+const ClusterEgressPort = portKey<EgressPolicy>('clusters.Egress')
+const ConnectionPoolsPort = portKey<ConnectionPools>('clusters.ConnectionPools')
+const JsonReaderPort = portKey<JsonReader>('clusters.JsonReader')
+const ClusterReadsPort = portKey<ClusterReads>('clusters.Reads')
 /** What every connection to a cluster is made of. */
-const wires = { pools: ConnectionPoolsToken, egress: ClusterEgressToken, reads: ClusterReadsToken }
+const wires = { pools: ConnectionPoolsPort, egress: ClusterEgressPort, reads: ClusterReadsPort }
 
 /** Binds what takes part in imports of clusters to their transaction. */
-export const BindImportWatcherToken =
-  token<(tx: SqlRunner, audit: AuditTrail) => ClusterImportWatcher>('clusters.BindImportWatcher')
+export const BindImportWatcherPort =
+  portKey<(tx: SqlRunner, audit: AuditTrail) => ClusterImportWatcher>('clusters.BindImportWatcher')
 
 /**
  * Returns the address that the caller uses, over https where the port speaks it: kubectl sends its token over no other
@@ -144,11 +144,11 @@ const clusterSpan = { kind: 'client', attributes: toCluster, passOn: inSecond } 
 export const part = definePart({
   plugin: clustersPlugin,
   spans: [
-    spansOf(ClusterApiToken, {
+    spansOf(ClusterApiPort, {
       request: { name: 'cluster request', ...clusterSpan },
       survey: { name: 'cluster survey', kind: 'client' },
     }),
-    spansOf(ClusterTransportToken, {
+    spansOf(ClusterTransportPort, {
       relay: { name: 'cluster relay', ...clusterSpan },
       tunnel: { name: 'cluster tunnel', ...clusterSpan },
     }),
@@ -179,7 +179,7 @@ export const part = definePart({
     },
   ],
   async demo({ customers, container, idOf, now, tell }) {
-    const [unitOfWork, entropy] = [container.resolve(ClusterUnitOfWorkToken), container.resolve(EntropyToken)]
+    const [unitOfWork, entropy] = [container.resolve(ClusterUnitOfWorkPort), container.resolve(EntropyPort)]
     for (const { name: owner, clusters } of customers) {
       const ownerId = (await idOf(owner)) as AccountId
       for (const { name, displayName, uid } of clusters) {
@@ -194,22 +194,22 @@ export const part = definePart({
     const { database, settings } = boot
     const store = lazily(() => makeSqlClusterStore(database))
     const taskChanges = lazily(() => makeSqlTaskChanges(database, boot.instanceId))
-    const ofChanges = { chain: AuditChainToken, watcher: optional(BindImportWatcherToken) }
+    const ofChanges = { chain: AuditChainPort, watcher: optional(BindImportWatcherPort) }
     /** The records of a transaction. What is imported in it is reported in it. */
     const records = (tx: SqlRunner, audit: AuditTrail, watcher: PortOf<typeof ofChanges.watcher>) =>
       watcher === undefined ? store()(tx) : withImportWatcher(store()(tx), watcher(tx, audit))
     return [
-      bind(ClusterEgressToken, {}, () =>
+      bind(ClusterEgressPort, {}, () =>
         makeEgressPolicy(new Set(settings.kubernetesAllow), boot.resolver.lookup, allow),
       ),
       bind(
-        ConnectionPoolsToken,
-        { egress: ClusterEgressToken },
+        ConnectionPoolsPort,
+        { egress: ClusterEgressPort },
         ({ egress }) => makeConnectionPools(egress),
         (pools) => pools.close(),
       ),
       bind(
-        JsonReaderToken,
+        JsonReaderPort,
         {},
         () => {
           const json = makeJsonReader()
@@ -218,79 +218,79 @@ export const part = definePart({
         },
         (json) => json.close(),
       ),
-      bind(ClusterReadsToken, { json: JsonReaderToken }, ({ json }) => ({
+      bind(ClusterReadsPort, { json: JsonReaderPort }, ({ json }) => ({
         budgets: boot.readings,
         json,
         report: (problem) => boot.log.info({ ...problem }, 'a cluster cannot be reached'),
         traceHeaders: boot.tracing.headers,
       })),
-      bind(PublicAddressToken, {}, () => ({ kubernetesUrl: ({ ownAddress }) => kubernetesAddress(boot, ownAddress) })),
-      bind(CredentialCodecToken, {}, () => jsonCredentialCodec),
-      bind(KubeconfigParserToken, {}, () => makeKubeconfigParser()),
-      bind(ClusterAddressesToken, { egress: ClusterEgressToken }, ({ egress }) => ({
+      bind(PublicAddressPort, {}, () => ({ kubernetesUrl: ({ ownAddress }) => kubernetesAddress(boot, ownAddress) })),
+      bind(CredentialCodecPort, {}, () => jsonCredentialCodec),
+      bind(KubeconfigParserPort, {}, () => makeKubeconfigParser()),
+      bind(ClusterAddressesPort, { egress: ClusterEgressPort }, ({ egress }) => ({
         check: ({ server }) => {
           const refused = egress.refusal(new URL(server))
           return refused === undefined ? right(undefined) : left(AddressRefused(refused))
         },
       })),
-      bind(ClusterAnswersToken, {}, () => makeClusterAnswers()),
-      bind(ClusterApiToken, { ...wires, answers: ClusterAnswersToken }, ({ pools, egress, reads, answers }) =>
+      bind(ClusterAnswersPort, {}, () => makeClusterAnswers()),
+      bind(ClusterApiPort, { ...wires, answers: ClusterAnswersPort }, ({ pools, egress, reads, answers }) =>
         countedApi(makeUndiciClusterApi(pools, egress, reads), answers),
       ),
-      bind(ClusterTransportToken, { ...wires, answers: ClusterAnswersToken }, ({ pools, egress, reads, answers }) =>
+      bind(ClusterTransportPort, { ...wires, answers: ClusterAnswersPort }, ({ pools, egress, reads, answers }) =>
         countedTransport(makeUndiciClusterTransport(pools, egress, reads), answers),
       ),
-      bind(ClusterStoreToken, {}, () => store()(database)),
+      bind(ClusterStorePort, {}, () => store()(database)),
       bind(
-        ClusterConnectionsToken,
+        ClusterConnectionsPort,
         {
-          clusters: ClusterStoreToken,
-          codec: CredentialCodecToken,
-          caches: CachesToken,
+          clusters: ClusterStorePort,
+          codec: CredentialCodecPort,
+          caches: CachesPort,
           memberTokens: optional(MemberTokensPort),
         },
         ({ clusters, codec, caches, memberTokens }) =>
           makeClusterConnections({ clusters, secretBox: boot.secretBox, codec, caches, memberTokens }),
       ),
-      bind(CredentialSealerToken, { codec: CredentialCodecToken, entropy: EntropyToken }, ({ codec, entropy }) =>
+      bind(CredentialSealerPort, { codec: CredentialCodecPort, entropy: EntropyPort }, ({ codec, entropy }) =>
         makeSealCredential({ secretBox: boot.secretBox, codec, entropy }),
       ),
-      bind(ClusterSurveyorToken, { connections: ClusterConnectionsToken, api: ClusterApiToken }, makeClusterSurveyor),
+      bind(ClusterSurveyorPort, { connections: ClusterConnectionsPort, api: ClusterApiPort }, makeClusterSurveyor),
       bind(
-        ClustersAsCallerToken,
+        ClustersAsCallerPort,
         {
-          clusters: ClusterStoreToken,
-          connections: ClusterConnectionsToken,
-          authorizer: AuthorizerToken,
-          api: ClusterApiToken,
+          clusters: ClusterStorePort,
+          connections: ClusterConnectionsPort,
+          authorizer: AuthorizerPort,
+          api: ClusterApiPort,
         },
         makeClustersAsCaller,
       ),
       bind(
-        MemberClustersToken,
+        MemberClustersPort,
         {
-          clusters: ClusterStoreToken,
-          connections: ClusterConnectionsToken,
-          api: ClusterApiToken,
-          transport: ClusterTransportToken,
+          clusters: ClusterStorePort,
+          connections: ClusterConnectionsPort,
+          api: ClusterApiPort,
+          transport: ClusterTransportPort,
         },
         makeMemberClusters,
       ),
-      bind(OwnSpokesPort, { api: ClusterApiToken, pause: PauseToken, entropy: EntropyToken }, makeOwnSpokes),
+      bind(OwnSpokesPort, { api: ClusterApiPort, pause: PausePort, entropy: EntropyPort }, makeOwnSpokes),
       bind(
-        HubsToken,
-        { connections: ClusterConnectionsToken, api: ClusterApiToken, pause: PauseToken, entropy: EntropyToken },
+        HubsPort,
+        { connections: ClusterConnectionsPort, api: ClusterApiPort, pause: PausePort, entropy: EntropyPort },
         makeHubs,
       ),
 
-      bind(ClusterTaskUnitOfWorkToken, ofChanges, ({ chain, watcher }) =>
+      bind(ClusterTaskUnitOfWorkPort, ofChanges, ({ chain, watcher }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({ clusters: records(tx, audit, watcher), tasks: taskChanges()(tx), audit }),
           makeSqlAuditTrail(database, chain),
         ),
       ),
-      bind(ClusterUnitOfWorkToken, ofChanges, ({ chain, watcher }) =>
+      bind(ClusterUnitOfWorkPort, ofChanges, ({ chain, watcher }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({ clusters: records(tx, audit, watcher), audit }),
@@ -298,8 +298,8 @@ export const part = definePart({
         ),
       ),
       bind(
-        ClusterTasksToken,
-        { tasks: TasksToken, authorizer: AuthorizerToken, memberClusters: MemberClustersToken, pause: PauseToken },
+        ClusterTasksPort,
+        { tasks: TasksPort, authorizer: AuthorizerPort, memberClusters: MemberClustersPort, pause: PausePort },
         makeClusterTasks,
       ),
     ]

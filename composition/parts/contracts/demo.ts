@@ -2,15 +2,15 @@ import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeAddAuthority } from '../../../core/contracts/authorities.ts'
 import { recordBound, recordEvent } from '../../../core/contracts/contracts.ts'
 import {
-  AuthorityStoreToken,
-  BindingStoreToken,
-  ContractUnitOfWorkToken,
-  LicenseSignerToken,
+  AuthorityStorePort,
+  BindingStorePort,
+  ContractUnitOfWorkPort,
+  LicenseSignerPort,
 } from '../../../core/contracts/ports.ts'
 import type { ContractId, ContractTerms } from '../../../core/contracts/types.ts'
-import { ClockToken, laterByDays } from '../../../core/kernel/clock.ts'
+import { ClockPort, laterByDays } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import type { DemoOrganization, DemoSeeder, DemoWorld } from '../../part/part.ts'
 import { operatorCall } from '../../part/operator.ts'
 
@@ -57,7 +57,7 @@ const insertContract = async (
   const ownerId = (await world.idOf(name)) as AccountId
   const terms = termsOf(now, `Databases for ${fullName}`)
   const inserted = await container
-    .resolve(ContractUnitOfWorkToken)
+    .resolve(ContractUnitOfWorkPort)
     .run(operatorCall('demo.seed'), async ({ contracts, bindings, events, audit }) => {
       const id = await contracts.insert(ownerId, terms, terms.startsAt, 'demo')
       const bound = clusters.map(({ uid, displayName }) => ({ clusterUid: uid, displayName }))
@@ -76,18 +76,18 @@ const insertContract = async (
 export const seedContracts: DemoSeeder = async (world) => {
   const { container } = world
   const added = await makeAddAuthority({
-    authorities: container.resolve(AuthorityStoreToken),
-    clock: container.resolve(ClockToken),
-    entropy: container.resolve(EntropyToken),
-    secretBox: container.resolve(SecretBoxToken),
-    signer: container.resolve(LicenseSignerToken),
-    unitOfWork: container.resolve(ContractUnitOfWorkToken),
+    authorities: container.resolve(AuthorityStorePort),
+    clock: container.resolve(ClockPort),
+    entropy: container.resolve(EntropyPort),
+    secretBox: container.resolve(SecretBoxPort),
+    signer: container.resolve(LicenseSignerPort),
+    unitOfWork: container.resolve(ContractUnitOfWorkPort),
   })(operatorCall('demo.seed'), { organization: world.vendor.fullName, own: undefined, rotate: false })
   if (isLeft(added)) throw new Error(added.left.message)
   for (const customer of world.customers) {
     world.tell(`contract of ${customer.name}`)
     const id = await insertContract(world, customer)
-    const bound = await container.resolve(BindingStoreToken).listOf(id, { page: 1, limit: 50 })
+    const bound = await container.resolve(BindingStorePort).listOf(id, { page: 1, limit: 50 })
     for (const binding of bound.items) await world.send('POST', `/contracts/${id}/clusters/${binding.id}/issue-license`)
   }
 }

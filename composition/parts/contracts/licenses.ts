@@ -4,9 +4,9 @@ import { certificatesIn, readLicense, revocationsIn } from '../../../adapters/li
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import { makeAddAuthority } from '../../../core/contracts/authorities.ts'
 import { licenseFaults } from '../../../core/contracts/licenses.ts'
-import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../../core/contracts/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, secret, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { AuthorityStorePort, ContractUnitOfWorkPort, LicenseSignerPort } from '../../../core/contracts/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, secret, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { operatorCall } from '../../part/operator.ts'
 import { StartRefused } from '../../part/boot.ts'
 import type { CommonOptions, ExitCode, PartContext } from '../../part/command-context.ts'
@@ -46,12 +46,12 @@ export const licensesInit = (context: PartContext, options: LicensesInitOptions)
         ? undefined
         : { certificatePem: readText(options.certificate), key: secret(readText(options.key)) }
     const add = makeAddAuthority({
-      authorities: resolve(AuthorityStoreToken),
-      clock: resolve(ClockToken),
-      entropy: resolve(EntropyToken),
-      secretBox: resolve(SecretBoxToken),
-      signer: resolve(LicenseSignerToken),
-      unitOfWork: resolve(ContractUnitOfWorkToken),
+      authorities: resolve(AuthorityStorePort),
+      clock: resolve(ClockPort),
+      entropy: resolve(EntropyPort),
+      secretBox: resolve(SecretBoxPort),
+      signer: resolve(LicenseSignerPort),
+      unitOfWork: resolve(ContractUnitOfWorkPort),
     })
     const added = await add(operatorCall('licenses.init'), {
       organization: options.organization,

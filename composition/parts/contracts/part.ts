@@ -22,34 +22,34 @@ import { contractObjectRows } from '../../../adapters/sql/contracts/rows.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { writeWhole } from '../../../adapters/system/files.ts'
 import { makeBindImported } from '../../../core/contracts/bindings.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
 import {
-  DocumentRemovalsToken,
-  DocumentScannerToken,
-  DocumentStoreToken,
-  AuthorityStoreToken,
-  BindingStoreToken,
-  ContractEventsToken,
-  ContractStoreToken,
-  ContractUnitOfWorkToken,
-  LicenseSignerToken,
-  LicenseStoreToken,
-  QuotaUsageToken,
+  DocumentRemovalsPort,
+  DocumentScannerPort,
+  DocumentStorePort,
+  AuthorityStorePort,
+  BindingStorePort,
+  ContractEventsPort,
+  ContractStorePort,
+  ContractUnitOfWorkPort,
+  LicenseSignerPort,
+  LicenseStorePort,
+  QuotaUsagePort,
 } from '../../../core/contracts/ports.ts'
-import { parseProducts, type Products, ProductsToken } from '../../../core/contracts/contract-rules.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { parseProducts, type Products, ProductsPort } from '../../../core/contracts/contract-rules.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { optional, token } from '../../../core/kernel/token.ts'
+import { optional, portKey } from '../../../core/kernel/port-key.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
-import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import { OutboxNotifierPort } from '../../../core/mail/ports.ts'
 import { makeQuotaUsage } from '../../../core/usage/months/consumption.ts'
-import { ConsumptionStoreToken } from '../../../core/usage/months/ports.ts'
+import { ConsumptionStorePort } from '../../../core/usage/months/ports.ts'
 import { attachment } from '../../../plugins/kit/reply.ts'
 import { StartRefused } from '../../part/boot.ts'
-import { BindImportWatcherToken } from '../clusters/part.ts'
-import { BindMailOutboxToken } from '../mail/part.ts'
+import { BindImportWatcherPort } from '../clusters/part.ts'
+import { BindMailOutboxPort } from '../mail/part.ts'
 import type { Boot } from '../../part/boot.ts'
 import type { ValuesOf } from '../../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../../part/setting.ts'
@@ -98,8 +98,8 @@ interface Stores {
   readonly authorities: ReturnType<typeof makeSqlAuthorityStore>
   readonly documentRemovals: ReturnType<typeof makeSqlDocumentRemovals>
 }
-const StoresToken = token<Stores>('contracts.Stores')
-const DocumentEgressToken = token<EgressClient>('contracts.DocumentEgress')
+const StoresPort = portKey<Stores>('contracts.Stores')
+const DocumentEgressPort = portKey<EgressClient>('contracts.DocumentEgress')
 
 const productsOf = ({ settings: { contractProducts: file } }: Pick<ContractBoot, 'settings'>): Products => {
   if (file === undefined) return {}
@@ -124,17 +124,17 @@ const documentBindings = ({ baseUrl, keys, settings }: ContractBoot): readonly B
     return [
       // An endpoint that is configured is intended, at any address.
       bind(
-        DocumentEgressToken,
+        DocumentEgressPort,
         {},
         () => makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true),
         (client) => client.close(),
       ),
-      bind(DocumentStoreToken, { egress: DocumentEgressToken }, ({ egress }) =>
+      bind(DocumentStorePort, { egress: DocumentEgressPort }, ({ egress }) =>
         makeS3Documents({ place: place.s3, egress, dispositionOf: attachment }),
       ),
     ]
   return [
-    bind(DocumentStoreToken, {}, () =>
+    bind(DocumentStorePort, {}, () =>
       makeFolderDocuments({
         folder: place.path,
         key: secret(new Uint8Array(hkdfSync('sha256', keys.csrf.reveal(), '', 'moorage links to documents', 32))),
@@ -156,9 +156,9 @@ const endingSoonMs = 10 * 24 * 3600 * 1000
 export const part = definePart({
   plugin: contractsPlugin,
   spans: [
-    spansOf(LicenseSignerToken, { sign: { name: 'queue licenses: sign' } }),
-    spansOf(DocumentStoreToken, { put: { name: 'store document' }, remove: { name: 'remove document' } }),
-    spansOf(DocumentEgressToken, { fetch: fetchSpan }),
+    spansOf(LicenseSignerPort, { sign: { name: 'queue licenses: sign' } }),
+    spansOf(DocumentStorePort, { put: { name: 'store document' }, remove: { name: 'remove document' } }),
+    spansOf(DocumentEgressPort, { fetch: fetchSpan }),
   ],
   migrations: contractsMigrations,
   settings,
@@ -173,7 +173,7 @@ export const part = definePart({
   demo: async (world) => (await import('./demo.ts')).seedContracts(world),
   storedFiles: {
     name: 'documents',
-    ...using({ documents: DocumentStoreToken }, ({ documents }) => ({
+    ...using({ documents: DocumentStorePort }, ({ documents }) => ({
       table: 'contracts',
       columns: ['document_ref', 'document_name', 'document_type', 'document_size'],
       read: async (ref) => orDown(await documents.read(ref)),
@@ -198,10 +198,10 @@ export const part = definePart({
         },
       },
       {
-        contracts: ContractStoreToken,
-        authorities: AuthorityStoreToken,
-        signer: LicenseSignerToken,
-        clock: ClockToken,
+        contracts: ContractStorePort,
+        authorities: AuthorityStorePort,
+        signer: LicenseSignerPort,
+        clock: ClockPort,
       },
       ({ contracts, authorities, signer, clock }) =>
         async () => {
@@ -223,7 +223,7 @@ export const part = definePart({
   provide(boot) {
     const { database } = boot
     return [
-      bind(StoresToken, { clock: ClockToken }, ({ clock }) => ({
+      bind(StoresPort, { clock: ClockPort }, ({ clock }) => ({
         contracts: makeSqlContractStore(database, clock),
         bindings: makeSqlBindingStore(database, clock),
         events: makeSqlContractEvents(database),
@@ -231,14 +231,14 @@ export const part = definePart({
         authorities: makeSqlAuthorityStore(database),
         documentRemovals: makeSqlDocumentRemovals(database),
       })),
-      bind(LicenseStoreToken, { stores: StoresToken }, ({ stores }) => stores.licenses(database)),
-      bind(AuthorityStoreToken, { stores: StoresToken }, ({ stores }) => stores.authorities(database)),
-      bind(ContractStoreToken, { stores: StoresToken }, ({ stores }) => stores.contracts(database)),
-      bind(BindingStoreToken, { stores: StoresToken }, ({ stores }) => stores.bindings(database)),
-      bind(ContractEventsToken, { stores: StoresToken }, ({ stores }) => stores.events(database)),
-      bind(DocumentRemovalsToken, { stores: StoresToken }, ({ stores }) => stores.documentRemovals(database)),
+      bind(LicenseStorePort, { stores: StoresPort }, ({ stores }) => stores.licenses(database)),
+      bind(AuthorityStorePort, { stores: StoresPort }, ({ stores }) => stores.authorities(database)),
+      bind(ContractStorePort, { stores: StoresPort }, ({ stores }) => stores.contracts(database)),
+      bind(BindingStorePort, { stores: StoresPort }, ({ stores }) => stores.bindings(database)),
+      bind(ContractEventsPort, { stores: StoresPort }, ({ stores }) => stores.events(database)),
+      bind(DocumentRemovalsPort, { stores: StoresPort }, ({ stores }) => stores.documentRemovals(database)),
       bind(
-        LicenseSignerToken,
+        LicenseSignerPort,
         {},
         () => {
           const signer = makeLicenseSigner(boot.readings)
@@ -247,16 +247,16 @@ export const part = definePart({
         },
         (signer) => (signer as ReturnType<typeof makeLicenseSigner>).close(),
       ),
-      bind(ProductsToken, {}, () => productsOf(boot)),
+      bind(ProductsPort, {}, () => productsOf(boot)),
       ...documentBindings(boot),
-      bind(DocumentScannerToken, {}, () => noScanner),
+      bind(DocumentScannerPort, {}, () => noScanner),
       // Without billing, no usage is reported, so no quota is reached.
-      bind(QuotaUsageToken, { consumption: optional(ConsumptionStoreToken) }, ({ consumption }) =>
+      bind(QuotaUsagePort, { consumption: optional(ConsumptionStorePort) }, ({ consumption }) =>
         consumption === undefined ? { usedThisMonth: async () => undefined } : makeQuotaUsage(consumption),
       ),
       bind(
-        ContractUnitOfWorkToken,
-        { stores: StoresToken, outbox: BindMailOutboxToken, chain: AuditChainToken, notifier: OutboxNotifierToken },
+        ContractUnitOfWorkPort,
+        { stores: StoresPort, outbox: BindMailOutboxPort, chain: AuditChainPort, notifier: OutboxNotifierPort },
         ({ stores, outbox, chain, notifier }) => {
           const unitOfWork = makeSqlUnitOfWork(
             database,
@@ -275,7 +275,7 @@ export const part = definePart({
           return notifyAfterCommit(unitOfWork, notifier)
         },
       ),
-      bind(BindImportWatcherToken, { clock: ClockToken, stores: StoresToken }, ({ clock, stores }) => {
+      bind(BindImportWatcherPort, { clock: ClockPort, stores: StoresPort }, ({ clock, stores }) => {
         const bindImported = makeBindImported(clock)
         const { contracts, bindings, events } = stores
         return (tx, audit) =>

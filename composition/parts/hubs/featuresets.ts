@@ -1,11 +1,11 @@
 import { isInRange } from '../../../adapters/charts/versions.ts'
 import { makeTimeSlices } from '../../../adapters/helm/records/time-slices.ts'
-import { ProfileJudgeToken } from '../../../core/hubs/clustersets/ports.ts'
+import { ProfileJudgePort } from '../../../core/hubs/clustersets/ports.ts'
 import { makeFeatureClaims } from '../../../core/hubs/featuresets/claims.ts'
 import { makeProfileJudge } from '../../../core/hubs/featuresets/profiles.ts'
-import { FeatureClaimsToken, SpokeSlicesToken, VersionInRangeToken } from '../../../core/hubs/featuresets/ports.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
-import { YamlTextToken } from '../../../core/packages/ports.ts'
+import { FeatureClaimsPort, SpokeSlicesPort, VersionInRangePort } from '../../../core/hubs/featuresets/ports.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
+import { YamlTextPort } from '../../../core/packages/ports.ts'
 import { featureSetsPlugin } from '../../../plugins/hubs/featuresets/plugin.ts'
 import { bind } from '../../part/binding.ts'
 import { definePart } from '../../part/part.ts'
@@ -17,9 +17,9 @@ const comparingSliceMilliseconds = 4
 export const part = definePart({
   plugin: featureSetsPlugin,
   provide: () => [
-    bind(VersionInRangeToken, {}, () => isInRange),
-    bind(SpokeSlicesToken, {}, () => makeTimeSlices(comparingSliceMilliseconds)),
-    bind(FeatureClaimsToken, { yaml: YamlTextToken, caches: CachesToken }, makeFeatureClaims),
-    bind(ProfileJudgeToken, { claims: FeatureClaimsToken, slices: SpokeSlicesToken }, makeProfileJudge),
+    bind(VersionInRangePort, {}, () => isInRange),
+    bind(SpokeSlicesPort, {}, () => makeTimeSlices(comparingSliceMilliseconds)),
+    bind(FeatureClaimsPort, { yaml: YamlTextPort, caches: CachesPort }, makeFeatureClaims),
+    bind(ProfileJudgePort, { claims: FeatureClaimsPort, slices: SpokeSlicesPort }, makeProfileJudge),
   ],
 })

@@ -1,20 +1,20 @@
 import { certificateRequestReader } from '../../../adapters/kubernetes/certificate-requests.ts'
 import { clusterInfoReader } from '../../../adapters/kubernetes/kubeconfig.ts'
 import { makeSqlHubMembers } from '../../../adapters/sql/hubs/hub-members.ts'
-import { AuthorizerToken } from '../../../core/authz/ports.ts'
-import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
+import { AuthorizerPort } from '../../../core/authz/ports.ts'
+import { ClusterTasksPort } from '../../../core/cluster-tasks/ports.ts'
 import { makeSpokeHubs } from '../../../core/clusters/hubs/hub-of-spoke.ts'
 import {
-  ClusterInfoReaderToken,
-  HubsToken,
-  SpokeHubsToken,
-  SpokeRemovalsToken,
-  SpokeSuppliesToken,
+  ClusterInfoReaderPort,
+  HubsPort,
+  SpokeHubsPort,
+  SpokeRemovalsPort,
+  SpokeSuppliesPort,
 } from '../../../core/clusters/hubs/ports.ts'
 import { makeSpokeSupplies } from '../../../core/clusters/hubs/spoke-needs.ts'
-import { ClusterDependentsPort, ClusterStoreToken, MemberClustersToken } from '../../../core/clusters/ports.ts'
+import { ClusterDependentsPort, ClusterStorePort, MemberClustersPort } from '../../../core/clusters/ports.ts'
 import { makeSpokeRemovals } from '../../../core/hubs/spokes/removal.ts'
-import { AgentImagesToken, CertificateRequestReaderToken, HubMembersToken } from '../../../core/hubs/spokes/ports.ts'
+import { AgentImagesPort, CertificateRequestReaderPort, HubMembersPort } from '../../../core/hubs/spokes/ports.ts'
 import { spokesPlugin } from '../../../plugins/hubs/spokes/plugin.ts'
 import { withDefault } from '../../part/setting.ts'
 import { matching } from '../../part/setting-type.ts'
@@ -42,33 +42,33 @@ export const part = definePart({
   },
   tags: [{ name: 'Multi-cluster', description: 'Hubs, spokes, cluster sets and feature sets.' }],
   provide: ({ database, settings }) => [
-    bind(AgentImagesToken, {}, () => ({
+    bind(AgentImagesPort, {}, () => ({
       registry: settings.spokeAgentRegistry,
       version: settings.spokeAgentVersion === 'none' ? undefined : settings.spokeAgentVersion,
     })),
-    bind(CertificateRequestReaderToken, {}, () => certificateRequestReader),
-    bind(ClusterInfoReaderToken, {}, () => clusterInfoReader),
-    bind(HubMembersToken, {}, () => makeSqlHubMembers(database)(database)),
-    bind(SpokeSuppliesToken, { authorizer: AuthorizerToken, hubs: HubsToken }, makeSpokeSupplies),
+    bind(CertificateRequestReaderPort, {}, () => certificateRequestReader),
+    bind(ClusterInfoReaderPort, {}, () => clusterInfoReader),
+    bind(HubMembersPort, {}, () => makeSqlHubMembers(database)(database)),
+    bind(SpokeSuppliesPort, { authorizer: AuthorizerPort, hubs: HubsPort }, makeSpokeSupplies),
     bind(
-      SpokeHubsToken,
+      SpokeHubsPort,
       {
-        authorizer: AuthorizerToken,
-        clusterInfo: ClusterInfoReaderToken,
-        clusters: ClusterStoreToken,
-        hubs: HubsToken,
+        authorizer: AuthorizerPort,
+        clusterInfo: ClusterInfoReaderPort,
+        clusters: ClusterStorePort,
+        hubs: HubsPort,
       },
       makeSpokeHubs,
     ),
     bind(
-      SpokeRemovalsToken,
+      SpokeRemovalsPort,
       {
-        authorizer: AuthorizerToken,
-        clusters: ClusterStoreToken,
-        clusterTasks: ClusterTasksToken,
+        authorizer: AuthorizerPort,
+        clusters: ClusterStorePort,
+        clusterTasks: ClusterTasksPort,
         dependents: ClusterDependentsPort,
-        hubs: HubsToken,
-        memberClusters: MemberClustersToken,
+        hubs: HubsPort,
+        memberClusters: MemberClustersPort,
       },
       makeSpokeRemovals,
     ),

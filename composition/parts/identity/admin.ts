@@ -6,13 +6,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeCreateToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { makeCreateUser } from '../../../core/identity/accounts/users.ts'
-import { IdentityStoresToken, TokenDigestToken } from '../../../core/identity/ports.ts'
+import { IdentityStoresPort, TokenDigestPort } from '../../../core/identity/ports.ts'
 import { makeResetSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'
 import { makeSetPassword } from '../../../core/identity/authentication/passwords.ts'
-import { AttemptThrottleToken } from '../../../core/identity/attempt-ports.ts'
+import { AttemptThrottlePort } from '../../../core/identity/attempt-ports.ts'
 import { makeUnlockUser } from '../../../core/identity/accounts/user-changes.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
-import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
+import { EntropyPort, secret } from '../../../core/kernel/secret.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
 import { operatorCall } from '../../part/operator.ts'
 import { generatePassword, ofUserCreation, userCreation } from './user-creation.ts'
@@ -131,7 +131,7 @@ export const setPassword = (context: PartContext, username: string, options: Set
     const { password, generated } = await choosePassword(options.passwordFile)
     const set = makeSetPassword({
       ...userCreation(container.give(ofUserCreation)),
-      stores: container.resolve(IdentityStoresToken),
+      stores: container.resolve(IdentityStoresPort),
     })
     done(await set(operatorCall('admin.setPassword'), { login: username, password }))
     return report(context, options, { username, password: generated })
@@ -140,7 +140,7 @@ export const setPassword = (context: PartContext, username: string, options: Set
 export const resetSecondFactor = (context: PartContext, username: string, options: CommonOptions): Promise<ExitCode> =>
   context.onStore(options, async ({ container }) => {
     const { unitOfWork, clock } = userCreation(container.give(ofUserCreation))
-    const reset = makeResetSecondFactor({ unitOfWork, clock, stores: container.resolve(IdentityStoresToken) })
+    const reset = makeResetSecondFactor({ unitOfWork, clock, stores: container.resolve(IdentityStoresPort) })
     done(await reset(operatorCall('admin.resetSecondFactor'), username))
     return report(context, options, { username, second_factor: 'removed' })
   })
@@ -150,8 +150,8 @@ export const unlockUser = (context: PartContext, username: string, options: Comm
     const { unitOfWork } = userCreation(container.give(ofUserCreation))
     const unlock = makeUnlockUser({
       unitOfWork,
-      stores: container.resolve(IdentityStoresToken),
-      throttle: container.resolve(AttemptThrottleToken),
+      stores: container.resolve(IdentityStoresPort),
+      throttle: container.resolve(AttemptThrottlePort),
     })
     const unlocked = done(await unlock(operatorCall('admin.unlockUser'), username))
     return report(context, options, { username, unlocked })
@@ -159,12 +159,12 @@ export const unlockUser = (context: PartContext, username: string, options: Comm
 
 export const createToken = (context: PartContext, username: string, options: CreateTokenOptions): Promise<ExitCode> =>
   context.onStore(options, async ({ container }) => {
-    const user = await container.resolve(IdentityStoresToken).users.byLogin(username)
+    const user = await container.resolve(IdentityStoresPort).users.byLogin(username)
     if (user === undefined) throw new StartRefused([`The user ${username} does not exist.`])
     const create = makeCreateToken({
       ...userCreation(container.give(ofUserCreation)),
-      digest: container.resolve(TokenDigestToken),
-      entropy: container.resolve(EntropyToken),
+      digest: container.resolve(TokenDigestPort),
+      entropy: container.resolve(EntropyPort),
     })
     const scopes = options.scopes.split(',').map((word) => word.trim())
     const input = { name: options.name, scopes, expiresAt: undefined }

@@ -3,28 +3,28 @@ import { hkdfSync } from 'node:crypto'
 import { isRight, right } from 'fp-ts/lib/Either.js'
 import type { IdentitySettings } from '../../../core/identity/ports.ts'
 import {
-  AuthenticatorToken,
-  BackgroundToken,
-  CommonPasswordsToken,
-  CredentialStoreToken,
-  CsrfTokensToken,
-  DomainNamesToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
-  PasswordHasherToken,
-  TokenDigestToken,
+  AuthenticatorPort,
+  BackgroundPort,
+  CommonPasswordsPort,
+  CredentialStorePort,
+  CsrfTokensPort,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  PasswordHasherPort,
+  TokenDigestPort,
 } from '../../../core/identity/ports.ts'
 import type { AttemptThrottle } from '../../../core/identity/attempt-ports.ts'
-import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
-import { BusPassesToken, SessionResumptionToken } from '../../../core/identity/sessions/ports.ts'
-import { ClusterTokensToken, ConfinedTokensToken, CustomTokenIssuerToken } from '../../../core/identity/tokens/ports.ts'
+import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
+import { BusPassesPort, SessionResumptionPort } from '../../../core/identity/sessions/ports.ts'
+import { ClusterTokensPort, ConfinedTokensPort, CustomTokenIssuerPort } from '../../../core/identity/tokens/ports.ts'
 import { isMarkDue } from '../../../core/identity/sessions/sessions.ts'
 import { makeSessionResumption } from '../../../core/identity/sessions/remembered-logins.ts'
-import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
+import { ContentDigestPort } from '../../../core/identity/accounts/ports.ts'
 import { makeClusterTokens, makeConfinedTokens } from '../../../core/identity/tokens/delegated-tokens.ts'
 import { makeAuthenticator } from '../../../core/identity/authentication/authenticator.ts'
-import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
+import { OneTimePasswordsPort, QrCodesPort, UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
 import { makeNotifyLocked } from '../../../core/identity/credentials.ts'
 import { makeSealedSeeds } from '../../../core/identity/second-factor/codes.ts'
 import type { UseOneTimeCodeDeps } from '../../../core/identity/second-factor/one-time-codes.ts'
@@ -34,10 +34,10 @@ import {
   makeUseOneTimeCode,
   makeUseRecoveryCode,
 } from '../../../core/identity/second-factor/one-time-codes.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, secret } from '../../../core/kernel/secret.ts'
 import type { HashingQueue } from '../../../adapters/security/passwords.ts'
 import {
   makeArgon2PasswordHasher,
@@ -49,7 +49,7 @@ import { makeHmacCsrfTokens, sha256ContentDigest, sha256TokenDigest } from '../.
 import { makeJoseCustomTokens } from '../../../adapters/security/jose-custom-tokens.ts'
 import { idnaDomainNames } from '../../../adapters/security/idna-domain-names.ts'
 import { otpauthOneTimePasswords, pngQrCodes } from '../../../adapters/security/one-time-passwords.ts'
-import { AccessMemoryToken, rememberCredentials } from '../../../adapters/sql/authz/access-memory.ts'
+import { AccessMemoryPort, rememberCredentials } from '../../../adapters/sql/authz/access-memory.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlAttemptCounters } from '../../../adapters/sql/identity/attempt-counters.ts'
 import { makeSqlCredentialStore } from '../../../adapters/sql/identity/credential-store.ts'
@@ -61,14 +61,14 @@ import { steadyClock } from '../../../adapters/system/system-clock.ts'
 import { makeAllowances } from '../../../adapters/system/allowances.ts'
 import { makeAttemptThrottle } from '../../../adapters/system/attempt-throttle.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
-import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import { OutboxNotifierPort } from '../../../core/mail/ports.ts'
 import type { IdentityValues } from './settings.ts'
 import { customTokenOptions, identitySettings } from './settings.ts'
-import { BindMailOutboxToken } from '../mail/part.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { BindMailOutboxPort } from '../mail/part.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../part/boot.ts'
-import { FirstAdminToken, operatorCall } from '../../part/operator.ts'
+import { FirstAdminPort, operatorCall } from '../../part/operator.ts'
 import type { Binding } from '../../part/binding.ts'
 import { bind, lazily, using } from '../../part/binding.ts'
 import { ok, problem } from '../../part/finding.ts'
@@ -84,7 +84,7 @@ export interface AttemptTally {
   readonly refused: Counts
   readonly locks: Counts
 }
-export const AttemptTallyToken = token<AttemptTally>('identity.AttemptTally')
+export const AttemptTallyPort = portKey<AttemptTally>('identity.AttemptTally')
 
 /** The labels are closed lists: the kinds of secrets, and three reasons. */
 const mostKinds = 10
@@ -121,7 +121,7 @@ export const attemptGauges = defineGauges(
       label: 'kind',
     },
   },
-  { tally: AttemptTallyToken },
+  { tally: AttemptTallyPort },
   ({ tally }) =>
     () => ({
       moorage_sign_in_refusals_total: tally.refused.samples(),
@@ -131,8 +131,8 @@ export const attemptGauges = defineGauges(
 
 type IdentityBoot = Boot<IdentityValues>
 
-const HashingQueueToken = token<HashingQueue>('identity.HashingQueue')
-const OneTimeCodesToken = token<UseOneTimeCodeDeps>('identity.OneTimeCodes')
+const HashingQueuePort = portKey<HashingQueue>('identity.HashingQueue')
+const OneTimeCodesPort = portKey<UseOneTimeCodeDeps>('identity.OneTimeCodes')
 
 const hour = 3600
 
@@ -153,18 +153,18 @@ const attemptKeyOf = (boot: IdentityBoot) =>
 const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
   const { database } = boot
   return [
-    bind(OneTimePasswordsToken, {}, () => otpauthOneTimePasswords),
-    bind(QrCodesToken, {}, () => pngQrCodes),
+    bind(OneTimePasswordsPort, {}, () => otpauthOneTimePasswords),
+    bind(QrCodesPort, {}, () => pngQrCodes),
     bind(
-      OneTimeCodesToken,
+      OneTimeCodesPort,
       {
-        stores: IdentityStoresToken,
-        clock: ClockToken,
-        digest: TokenDigestToken,
-        oneTimePasswords: OneTimePasswordsToken,
-        throttle: AttemptThrottleToken,
-        onLocked: OnLockedToken,
-        unitOfWork: IdentityUnitOfWorkToken,
+        stores: IdentityStoresPort,
+        clock: ClockPort,
+        digest: TokenDigestPort,
+        oneTimePasswords: OneTimePasswordsPort,
+        throttle: AttemptThrottlePort,
+        onLocked: OnLockedPort,
+        unitOfWork: IdentityUnitOfWorkPort,
       },
       ({ stores, clock, digest, unitOfWork, ...given }) => ({
         ...given,
@@ -175,9 +175,9 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         digest,
       }),
     ),
-    bind(UseOneTimeCodeToken, { codes: OneTimeCodesToken }, ({ codes }) => makeUseOneTimeCode(codes)),
-    bind(AttemptTallyToken, {}, () => makeAttemptTally()),
-    bind(AttemptThrottleToken, { background: BackgroundToken, tally: AttemptTallyToken }, ({ background, tally }) => {
+    bind(UseOneTimeCodePort, { codes: OneTimeCodesPort }, ({ codes }) => makeUseOneTimeCode(codes)),
+    bind(AttemptTallyPort, {}, () => makeAttemptTally()),
+    bind(AttemptThrottlePort, { background: BackgroundPort, tally: AttemptTallyPort }, ({ background, tally }) => {
       const throttle = makeAttemptThrottle({
         counters: makeSqlAttemptCounters(database),
         key: attemptKeyOf(boot),
@@ -187,12 +187,12 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
       })
       return countedThrottle(throttle, tally)
     }),
-    bind(AllowancesToken, {}, () =>
+    bind(AllowancesPort, {}, () =>
       makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
     ),
     bind(
-      OnLockedToken,
-      { unitOfWork: IdentityUnitOfWorkToken, entropy: EntropyToken, clock: ClockToken, background: BackgroundToken },
+      OnLockedPort,
+      { unitOfWork: IdentityUnitOfWorkPort, entropy: EntropyPort, clock: ClockPort, background: BackgroundPort },
       ({ unitOfWork, entropy, clock, background }) =>
         makeNotifyLocked({
           unitOfWork,
@@ -201,33 +201,33 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
           clock,
         }),
     ),
-    bind(HashingQueueToken, {}, () => {
+    bind(HashingQueuePort, {}, () => {
       const queue = makeHashingQueue({ share: boot.processes.share, caller: boot.readings })
       boot.pools.watch('passwords', queue.load)
       return queue
     }),
-    bind(CredentialStoreToken, { memory: AccessMemoryToken, clock: ClockToken }, ({ memory, clock }) =>
+    bind(CredentialStorePort, { memory: AccessMemoryPort, clock: ClockPort }, ({ memory, clock }) =>
       rememberCredentials(
         makeSqlCredentialStore(database),
         memory,
         (lastUsedAt) => !isMarkDue(lastUsedAt, clock.now()),
       ),
     ),
-    bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
+    bind(PasswordHasherPort, { queue: HashingQueuePort }, ({ queue }) => makeArgon2PasswordHasher(queue)),
     bind(
-      AuthenticatorToken,
+      AuthenticatorPort,
       {
-        credentials: CredentialStoreToken,
-        domains: DomainNamesToken,
-        hasher: PasswordHasherToken,
-        digest: TokenDigestToken,
-        clock: ClockToken,
-        background: BackgroundToken,
-        caches: CachesToken,
-        settings: IdentitySettingsToken,
-        throttle: AttemptThrottleToken,
-        onLocked: OnLockedToken,
-        codes: OneTimeCodesToken,
+        credentials: CredentialStorePort,
+        domains: DomainNamesPort,
+        hasher: PasswordHasherPort,
+        digest: TokenDigestPort,
+        clock: ClockPort,
+        background: BackgroundPort,
+        caches: CachesPort,
+        settings: IdentitySettingsPort,
+        throttle: AttemptThrottlePort,
+        onLocked: OnLockedPort,
+        codes: OneTimeCodesPort,
       },
       ({ codes, ...given }) =>
         makeAuthenticator({
@@ -243,8 +243,8 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
 export const part = definePart({
   plugin: identityPlugin,
   spans: [
-    spansOf(AuthenticatorToken, { authenticate: { name: 'authenticate' }, spendCode: { name: 'spend one-time code' } }),
-    spansOf(PasswordHasherToken, {
+    spansOf(AuthenticatorPort, { authenticate: { name: 'authenticate' }, spendCode: { name: 'spend one-time code' } }),
+    spansOf(PasswordHasherPort, {
       hash: { name: 'queue passwords: hash' },
       verify: { name: 'queue passwords: verify' },
     }),
@@ -280,26 +280,22 @@ export const part = definePart({
     )
     return [
       ...authenticationBindings(boot),
-      bind(IdentitySettingsToken, {}, () => settingsOf(boot)),
-      bind(CustomTokenIssuerToken, {}, () => makeJoseCustomTokens(customTokenOptions(boot.settings, boot.baseUrl()))),
-      bind(TokenDigestToken, {}, () => sha256TokenDigest),
-      bind(ContentDigestToken, {}, () => sha256ContentDigest),
-      bind(CsrfTokensToken, {}, () => makeHmacCsrfTokens(boot.keys.csrf)),
-      bind(DomainNamesToken, {}, () => idnaDomainNames),
+      bind(IdentitySettingsPort, {}, () => settingsOf(boot)),
+      bind(CustomTokenIssuerPort, {}, () => makeJoseCustomTokens(customTokenOptions(boot.settings, boot.baseUrl()))),
+      bind(TokenDigestPort, {}, () => sha256TokenDigest),
+      bind(ContentDigestPort, {}, () => sha256ContentDigest),
+      bind(CsrfTokensPort, {}, () => makeHmacCsrfTokens(boot.keys.csrf)),
+      bind(DomainNamesPort, {}, () => idnaDomainNames),
       bind(
-        BackgroundToken,
+        BackgroundPort,
         {},
         () => makeBackground(boot.log),
         (background) => background.stop(),
       ),
+      bind(ConfinedTokensPort, { digest: TokenDigestPort, entropy: EntropyPort, clock: ClockPort }, makeConfinedTokens),
       bind(
-        ConfinedTokensToken,
-        { digest: TokenDigestToken, entropy: EntropyToken, clock: ClockToken },
-        makeConfinedTokens,
-      ),
-      bind(
-        ClusterTokensToken,
-        { unitOfWork: IdentityUnitOfWorkToken, digest: TokenDigestToken, entropy: EntropyToken, clock: ClockToken },
+        ClusterTokensPort,
+        { unitOfWork: IdentityUnitOfWorkPort, digest: TokenDigestPort, entropy: EntropyPort, clock: ClockPort },
         ({ unitOfWork, digest, entropy, clock }) =>
           makeClusterTokens({
             unitOfWork,
@@ -309,13 +305,13 @@ export const part = definePart({
             lifeSeconds: boot.settings.kubeconfigHours * hour,
           }),
       ),
-      bind(CommonPasswordsToken, {}, () =>
+      bind(CommonPasswordsPort, {}, () =>
         boot.settings.passwordList === 'on' ? makeListedCommonPasswords() : noCommonPasswords,
       ),
-      bind(IdentityStoresToken, {}, () => bindStores()(database)),
+      bind(IdentityStoresPort, {}, () => bindStores()(database)),
       bind(
-        IdentityUnitOfWorkToken,
-        { outbox: BindMailOutboxToken, auditChain: AuditChainToken, outboxNotifier: OutboxNotifierToken },
+        IdentityUnitOfWorkPort,
+        { outbox: BindMailOutboxPort, auditChain: AuditChainPort, outboxNotifier: OutboxNotifierPort },
         ({ outbox, auditChain, outboxNotifier }) => {
           const unitOfWork = makeSqlUnitOfWork(
             database,
@@ -326,25 +322,25 @@ export const part = definePart({
         },
       ),
       bind(
-        SessionResumptionToken,
+        SessionResumptionPort,
         {
-          stores: IdentityStoresToken,
-          unitOfWork: IdentityUnitOfWorkToken,
-          digest: TokenDigestToken,
-          entropy: EntropyToken,
-          clock: ClockToken,
-          settings: IdentitySettingsToken,
-          busPasses: BusPassesToken,
+          stores: IdentityStoresPort,
+          unitOfWork: IdentityUnitOfWorkPort,
+          digest: TokenDigestPort,
+          entropy: EntropyPort,
+          clock: ClockPort,
+          settings: IdentitySettingsPort,
+          busPasses: BusPassesPort,
         },
         makeSessionResumption,
       ),
-      bind(FirstAdminToken, { ...ofUserCreation, stores: IdentityStoresToken }, ({ stores, ...creation }) =>
+      bind(FirstAdminPort, { ...ofUserCreation, stores: IdentityStoresPort }, ({ stores, ...creation }) =>
         makeFirstAdmin(userCreation(creation), stores, boot.settings),
       ),
     ]
   },
   metrics: [attemptGauges],
-  restored: using({ unitOfWork: IdentityUnitOfWorkToken }, ({ unitOfWork }) => async () => {
+  restored: using({ unitOfWork: IdentityUnitOfWorkPort }, ({ unitOfWork }) => async () => {
     const admins = await unitOfWork.run(operatorCall('admin.afterRestore'), async ({ users }) =>
       right(await users.lockActiveAdmins()),
     )

@@ -4,13 +4,13 @@ import type { CreateUserDeps } from '../../../core/identity/accounts/users.ts'
 import { makeCreateFirstAdmin } from '../../../core/identity/accounts/users.ts'
 import type { IdentityStores } from '../../../core/identity/ports.ts'
 import {
-  CommonPasswordsToken,
-  DomainNamesToken,
-  IdentitySettingsToken,
-  IdentityUnitOfWorkToken,
-  PasswordHasherToken,
+  CommonPasswordsPort,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityUnitOfWorkPort,
+  PasswordHasherPort,
 } from '../../../core/identity/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import type { Given } from '../../../plugins/kit/group.ts'
 import { StartRefused } from '../../part/boot.ts'
@@ -20,12 +20,12 @@ import type { IdentityValues } from './settings.ts'
 
 /** The ports of which an account is created. */
 export const ofUserCreation = {
-  unitOfWork: IdentityUnitOfWorkToken,
-  hasher: PasswordHasherToken,
-  common: CommonPasswordsToken,
-  domains: DomainNamesToken,
-  clock: ClockToken,
-  settings: IdentitySettingsToken,
+  unitOfWork: IdentityUnitOfWorkPort,
+  hasher: PasswordHasherPort,
+  common: CommonPasswordsPort,
+  domains: DomainNamesPort,
+  clock: ClockPort,
+  settings: IdentitySettingsPort,
 }
 
 /** Returns the dependencies of creating an account, for the start and for the operator's commands. */

@@ -8,18 +8,18 @@ import type { MailSender } from '../../../adapters/mail/mailers.ts'
 import { makeSqlMailOutbox, makeSqlMailQueue } from '../../../adapters/sql/mail/mail-store.ts'
 import { writeWhole } from '../../../adapters/system/files.ts'
 import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
-import { ClockToken, TimeTrustToken } from '../../../core/kernel/clock.ts'
+import { ClockPort, TimeTrustPort } from '../../../core/kernel/clock.ts'
 import type { DeliverMail, DeliveryCount, MailOutbox, Mailer } from '../../../core/mail/ports.ts'
-import { SecretBoxToken } from '../../../core/kernel/secret.ts'
-import { token } from '../../../core/kernel/token.ts'
-import { DeliverMailToken, OutboxNotifierToken, MailerToken, MailQueueToken } from '../../../core/mail/ports.ts'
+import { SecretBoxPort } from '../../../core/kernel/secret.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
+import { DeliverMailPort, OutboxNotifierPort, MailerPort, MailQueuePort } from '../../../core/mail/ports.ts'
 
 /** Binds the outbox to a transaction, for the units of work of parts that post mail. */
-export const BindMailOutboxToken = token<(tx: SqlRunner) => MailOutbox>('mail.BindOutbox')
+export const BindMailOutboxPort = portKey<(tx: SqlRunner) => MailOutbox>('mail.BindOutbox')
 
 type MailTally = Record<keyof DeliveryCount, number>
 /** The outcomes of mail in this process, for the metrics. */
-const MailTallyToken = token<MailTally>('mail.Tally')
+const MailTallyPort = portKey<MailTally>('mail.Tally')
 import type { Boot } from '../../part/boot.ts'
 import type { ValuesOf } from '../../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../../part/setting.ts'
@@ -95,26 +95,26 @@ const mailSenderOf = ({ settings, baseUrl, clock }: Pick<MailBoot, 'settings' | 
 /** Mail: its outbox, and where it goes. */
 export const part = definePart({
   plugin: mailPlugin,
-  spans: [spansOf(MailerToken, { send: { name: 'send mail', kind: 'client' } })],
+  spans: [spansOf(MailerPort, { send: { name: 'send mail', kind: 'client' } })],
   migrations: mailMigrations,
   settings,
   provide: (boot) => {
     const { database } = boot
     return [
-      bind(BindMailOutboxToken, { secretBox: SecretBoxToken, clock: ClockToken }, ({ secretBox, clock }) =>
+      bind(BindMailOutboxPort, { secretBox: SecretBoxPort, clock: ClockPort }, ({ secretBox, clock }) =>
         makeSqlMailOutbox(database, { secretBox, clock }),
       ),
-      bind(MailQueueToken, { secretBox: SecretBoxToken }, ({ secretBox }) => makeSqlMailQueue(database, secretBox)),
-      bind(MailerToken, {}, () => mailerOf(boot)),
-      bind(MailTallyToken, {}, () => ({ sent: 0, postponed: 0, givenUp: 0 })),
+      bind(MailQueuePort, { secretBox: SecretBoxPort }, ({ secretBox }) => makeSqlMailQueue(database, secretBox)),
+      bind(MailerPort, {}, () => mailerOf(boot)),
+      bind(MailTallyPort, {}, () => ({ sent: 0, postponed: 0, givenUp: 0 })),
       bind(
-        DeliverMailToken,
-        { queue: MailQueueToken, mailer: MailerToken, clock: ClockToken, trust: TimeTrustToken, tally: MailTallyToken },
+        DeliverMailPort,
+        { queue: MailQueuePort, mailer: MailerPort, clock: ClockPort, trust: TimeTrustPort, tally: MailTallyPort },
         ({ tally, ...deps }) => tallied(makeDeliverMail({ ...deps, log: boot.log }), tally),
       ),
       bind(
-        OutboxNotifierToken,
-        { deliver: DeliverMailToken },
+        OutboxNotifierPort,
+        { deliver: DeliverMailPort },
         ({ deliver }) => makeOutboxNotifier(deliver, boot.log),
         (notifier) => notifier.stop(),
       ),
@@ -132,7 +132,7 @@ export const part = definePart({
         moorage_mail_queued: { help: 'Mails that are not sent yet, of all instances.' },
         moorage_mail_oldest_seconds: { help: 'For how long the oldest mail that is not sent waits; 0 without one.' },
       },
-      { tally: MailTallyToken, queue: MailQueueToken },
+      { tally: MailTallyPort, queue: MailQueuePort },
       ({ tally, queue }) =>
         async () => {
           const { count, oldestSeconds } = await queue.lag()
@@ -146,5 +146,5 @@ export const part = definePart({
   ],
   doctor: async (settings) => [await (await import('./doctor.ts')).checkMail(settings)],
   // Mail of an earlier process is sent now, not when the lease of its job has ended.
-  ready: using({ outbox: OutboxNotifierToken }, ({ outbox }) => outbox.ring()),
+  ready: using({ outbox: OutboxNotifierPort }, ({ outbox }) => outbox.ring()),
 })

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { CreateInstallerToken } from '../../../core/marketplace/installers/installers.ts'
+import { CreateInstallerPort } from '../../../core/marketplace/installers/installers.ts'
 import {
-  InstallerArchiveToken,
-  InstallerStoreToken,
-  MarketplaceSettingsToken,
-  MarketplaceUnitOfWorkToken,
-  SubscriptionStoreToken,
+  InstallerArchivePort,
+  InstallerStorePort,
+  MarketplaceSettingsPort,
+  MarketplaceUnitOfWorkPort,
+  SubscriptionStorePort,
 } from '../../../core/marketplace/ports.ts'
 import {
   makeRevokeSubscription,
@@ -14,9 +14,9 @@ import {
 } from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import type { Installer, InstallerProduct, Marketplace, Subscription } from '../../../core/marketplace/types.ts'
 import { isOpen } from '../../../core/kernel/deployment.ts'
-import { ClockToken, parseInstant } from '../../../core/kernel/clock.ts'
+import { ClockPort, parseInstant } from '../../../core/kernel/clock.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
-import { UsageLedgerToken } from '../../../core/marketplace/metering/ports.ts'
+import { UsageLedgerPort } from '../../../core/marketplace/metering/ports.ts'
 import type { RecordedCall, RecordedUsage, RecordFilter, UsageWords } from '../../../core/marketplace/metering/types.ts'
 import { callOutcomes, usageStates } from '../../../core/marketplace/metering/types.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
@@ -45,7 +45,7 @@ const onMarketplace = (
 ): Promise<ExitCode> =>
   context.onStore<ExitCode>(options, async (composition) => {
     const isMarketplace = isOpen('any-marketplace', composition.boot.deployment)
-    const marketplace = isMarketplace ? composition.container.resolve(MarketplaceSettingsToken).marketplace : undefined
+    const marketplace = isMarketplace ? composition.container.resolve(MarketplaceSettingsPort).marketplace : undefined
     if (marketplace !== undefined) return work(composition, marketplace)
     context.say('This deployment is of no marketplace: see MOORAGE_DEPLOYMENT_TYPE.')
     return 2
@@ -68,7 +68,7 @@ const textOf = (file: string): string => {
 /** Creates an installer, and builds its archive. */
 export const installersCreate = (context: PartContext, options: InstallerCreateOptions): Promise<ExitCode> =>
   onMarketplace(context, options, async ({ container: { resolve } }) => {
-    const created = await resolve(CreateInstallerToken)(operatorCall('marketplace.createInstaller'), {
+    const created = await resolve(CreateInstallerPort)(operatorCall('marketplace.createInstaller'), {
       account: options.account,
       products: (options.product ?? []).map(productOf),
       contractDays: Number(options.days),
@@ -134,7 +134,7 @@ const installerLine = ({ ref, binding, expiresAt }: Installer): string =>
 /** Lists the installers, the newest first. */
 export const installersList = (context: PartContext, options: CommonOptions): Promise<ExitCode> =>
   onMarketplace(context, options, ({ container: { resolve } }) =>
-    printList(context, options, (page) => resolve(InstallerStoreToken).list(page), {
+    printList(context, options, (page) => resolve(InstallerStorePort).list(page), {
       json: installerJson,
       line: installerLine,
       none: 'There are no installers.',
@@ -156,7 +156,7 @@ const subscriptionJson = (subscription: Subscription): object => ({
 /** Lists the subscriptions, the newest first. */
 export const subscriptionsList = (context: PartContext, options: CommonOptions): Promise<ExitCode> =>
   onMarketplace(context, options, ({ container: { resolve } }) =>
-    printList(context, options, (page) => resolve(SubscriptionStoreToken).list(page), {
+    printList(context, options, (page) => resolve(SubscriptionStorePort).list(page), {
       json: subscriptionJson,
       line: ({ ref, state, updatedAt, clusterId }) =>
         `${ref}  ${state.padEnd(14)}  ${updatedAt.toISOString()}  ${clusterId}`,
@@ -167,7 +167,7 @@ export const subscriptionsList = (context: PartContext, options: CommonOptions):
 /** Shows a subscription with its history. */
 export const subscriptionsShow = (context: PartContext, options: CommonOptions, ref: string): Promise<ExitCode> =>
   onMarketplace(context, options, async ({ container: { resolve } }, marketplace) => {
-    const history = makeSubscriptionHistory({ subscriptions: resolve(SubscriptionStoreToken) })
+    const history = makeSubscriptionHistory({ subscriptions: resolve(SubscriptionStorePort) })
     const found = await history(operatorCall('marketplace.showSubscription'), { marketplace, ref })
     if (isLeft(found)) {
       context.say(printable(found.left.message))
@@ -191,8 +191,8 @@ export const subscriptionsShow = (context: PartContext, options: CommonOptions, 
 export const subscriptionsRevoke = (context: PartContext, options: CommonOptions, ref: string): Promise<ExitCode> =>
   onMarketplace(context, options, async ({ container: { resolve } }, marketplace) => {
     const revoke = makeRevokeSubscription({
-      clock: resolve(ClockToken),
-      unitOfWork: resolve(MarketplaceUnitOfWorkToken),
+      clock: resolve(ClockPort),
+      unitOfWork: resolve(MarketplaceUnitOfWorkPort),
     })
     const revoked = await revoke(operatorCall('marketplace.revokeSubscription'), { marketplace, ref })
     if (isLeft(revoked)) {
@@ -207,7 +207,7 @@ export const subscriptionsRevoke = (context: PartContext, options: CommonOptions
 /** Prints the key that verifies archives of installers. */
 export const marketplaceSigningKey = (context: PartContext, options: CommonOptions): Promise<ExitCode> =>
   onMarketplace(context, options, async ({ container: { resolve } }) => {
-    const publicKey = await resolve(InstallerArchiveToken).publicKey()
+    const publicKey = await resolve(InstallerArchivePort).publicKey()
     if (options.json === true) printJson(context, { publicKey })
     else context.print(publicKey.trimEnd())
     return 0
@@ -288,7 +288,7 @@ const callJson = ({ id: _, key, subscriptionRef, at, ...rest }: RecordedCall): o
 export const meteringUsage = (context: PartContext, options: MeteringRecordOptions): Promise<ExitCode> =>
   onMarketplace(context, options, ({ container: { resolve } }) => {
     const filter = filterOf(options, usageStates)
-    return printRecord(context, options, (page) => resolve(UsageLedgerToken).listUsage(filter, page), {
+    return printRecord(context, options, (page) => resolve(UsageLedgerPort).listUsage(filter, page), {
       json: usageJson,
       line: ({ start, end, state, quantity, answer, ...usage }) =>
         `${start.toISOString()}  ${end.toISOString()}  ${state.padEnd(8)}  ${quantity.padStart(8)}  ${meteredName(usage)}  ${answer}`.trimEnd(),
@@ -300,7 +300,7 @@ export const meteringUsage = (context: PartContext, options: MeteringRecordOptio
 export const meteringCalls = (context: PartContext, options: MeteringRecordOptions): Promise<ExitCode> =>
   onMarketplace(context, options, ({ container: { resolve } }) => {
     const filter = filterOf(options, callOutcomes)
-    return printRecord(context, options, (page) => resolve(UsageLedgerToken).listCalls(filter, page), {
+    return printRecord(context, options, (page) => resolve(UsageLedgerPort).listCalls(filter, page), {
       json: callJson,
       line: ({ at, outcome, code, quantity, askedBy, attempts, milliseconds, ...call }) =>
         `${at.toISOString()}  ${outcome.padEnd(8)}  ${code.padEnd(28)}  ${quantity.padStart(8)}  ${meteredName(call)}  ${askedBy}  ${attempts} attempts, ${milliseconds} ms`,

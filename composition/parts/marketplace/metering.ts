@@ -8,31 +8,31 @@ import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { meteringMigrations } from '../../../adapters/sql/marketplace/migrations.ts'
 import { makeSqlMeteredHourStore, makeSqlUsedHours } from '../../../adapters/sql/marketplace/metered-hours.ts'
 import { makeSqlUsageLedger } from '../../../adapters/sql/marketplace/usage-ledger.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import type { Deployment } from '../../../core/kernel/deployment.ts'
-import { LogToken } from '../../../core/kernel/log.ts'
-import { token } from '../../../core/kernel/token.ts'
-import { makeReportCloudA, ReportCloudAToken } from '../../../core/marketplace/metering/cloud-a.ts'
-import { makeReportCloudC, ReportCloudCToken } from '../../../core/marketplace/metering/cloud-c.ts'
+import { LogPort } from '../../../core/kernel/log.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
+import { makeReportCloudA, ReportCloudAPort } from '../../../core/marketplace/metering/cloud-a.ts'
+import { makeReportCloudC, ReportCloudCPort } from '../../../core/marketplace/metering/cloud-c.ts'
 import type { ReadMeteredMonth } from '../../../core/marketplace/metering/hours/metered-months.ts'
-import { makeReadMeteredMonth, ReadMeteredMonthToken } from '../../../core/marketplace/metering/hours/metered-months.ts'
+import { makeReadMeteredMonth, ReadMeteredMonthPort } from '../../../core/marketplace/metering/hours/metered-months.ts'
 import type { MeteredDimension } from '../../../core/marketplace/metering/hours/ports.ts'
 import {
-  HourlySettingsToken,
+  HourlySettingsPort,
   meteredMeasures,
-  MeteredHourStoreToken,
-  UsedHoursToken,
+  MeteredHourStorePort,
+  UsedHoursPort,
 } from '../../../core/marketplace/metering/hours/ports.ts'
 import type { MeteringSettings } from '../../../core/marketplace/metering/ports.ts'
 import {
-  CloudAMeteringToken,
-  MeteredSubscriptionsToken,
-  MeteringSettingsToken,
-  MeteringTallyToken,
-  ServiceControlToken,
-  UsageDigestsToken,
-  UsageLedgerToken,
+  CloudAMeteringPort,
+  MeteredSubscriptionsPort,
+  MeteringSettingsPort,
+  MeteringTallyPort,
+  ServiceControlPort,
+  UsageDigestsPort,
+  UsageLedgerPort,
 } from '../../../core/marketplace/metering/ports.ts'
 import { meteringPlugin } from '../../../plugins/marketplace/metering/plugin.ts'
 import { bind } from '../../part/binding.ts'
@@ -43,7 +43,7 @@ import { defineGauges } from '../../part/gauges.ts'
 import { definePart } from '../../part/part.ts'
 import { fetchSpan, spansOf } from '../../part/spans.ts'
 
-const ProviderEgressToken = token<EgressClient>('metering.ProviderEgress')
+const ProviderEgressPort = portKey<EgressClient>('metering.ProviderEgress')
 
 const cloudOf = ({ type }: Deployment): MeteringSettings['cloud'] => {
   if (type === 'CloudAMarketplaceDeployment') return 'cloudA'
@@ -77,9 +77,9 @@ const lostUnits = async (now: Date, readMonth: ReadMeteredMonth): Promise<Readon
 export const part = definePart({
   plugin: meteringPlugin,
   spans: [
-    spansOf(CloudAMeteringToken, { report: { name: 'report usage' } }),
-    spansOf(ServiceControlToken, { check: { name: 'check consumer' }, report: { name: 'report usage' } }),
-    spansOf(ProviderEgressToken, { fetch: fetchSpan }),
+    spansOf(CloudAMeteringPort, { report: { name: 'report usage' } }),
+    spansOf(ServiceControlPort, { check: { name: 'check consumer' }, report: { name: 'report usage' } }),
+    spansOf(ProviderEgressPort, { fetch: fetchSpan }),
   ],
   migrations: meteringMigrations,
   settings: {
@@ -138,7 +138,7 @@ export const part = definePart({
     return [
       // An endpoint that is configured is intended, at any address.
       bind(
-        ProviderEgressToken,
+        ProviderEgressPort,
         {},
         () =>
           makeEgressClient(
@@ -147,61 +147,61 @@ export const part = definePart({
           ),
         (client) => client.close(),
       ),
-      bind(CloudAMeteringToken, { egress: ProviderEgressToken }, ({ egress }) =>
+      bind(CloudAMeteringPort, { egress: ProviderEgressPort }, ({ egress }) =>
         makeCloudAMetering({
           region: settings.meteringRegion,
           endpoint: settings.meteringEndpoint,
           egress,
         }),
       ),
-      bind(ServiceControlToken, { egress: ProviderEgressToken }, ({ egress }) =>
+      bind(ServiceControlPort, { egress: ProviderEgressPort }, ({ egress }) =>
         makeServiceControl({
           keyFile: settings.meteringKeyFile,
           endpoint: settings.meteringEndpoint,
           egress,
         }),
       ),
-      bind(UsageDigestsToken, {}, () => usageDigests),
-      bind(UsageLedgerToken, {}, () => makeSqlUsageLedger(database)),
-      bind(MeteredHourStoreToken, {}, () => makeSqlMeteredHourStore(database)),
-      bind(UsedHoursToken, {}, () => makeSqlUsedHours(database)),
-      bind(ReadMeteredMonthToken, { hours: MeteredHourStoreToken, clock: ClockToken }, makeReadMeteredMonth),
+      bind(UsageDigestsPort, {}, () => usageDigests),
+      bind(UsageLedgerPort, {}, () => makeSqlUsageLedger(database)),
+      bind(MeteredHourStorePort, {}, () => makeSqlMeteredHourStore(database)),
+      bind(UsedHoursPort, {}, () => makeSqlUsedHours(database)),
+      bind(ReadMeteredMonthPort, { hours: MeteredHourStorePort, clock: ClockPort }, makeReadMeteredMonth),
       // Without billing, no usage is known: zero would be reported.
-      bind(HourlySettingsToken, {}, () => ({
+      bind(HourlySettingsPort, {}, () => ({
         product: deployment.billingEnabled ? settings.meteringProduct : undefined,
         dimensions: settings.meteringDimensions,
       })),
-      bind(MeteringTallyToken, {}, makeMeteringTally),
-      bind(MeteringSettingsToken, {}, () => ({
+      bind(MeteringTallyPort, {}, makeMeteringTally),
+      bind(MeteringSettingsPort, {}, () => ({
         cloud: cloudOf(deployment),
         consumerId: settings.meteringConsumer,
         isStrict: settings.meteringStrict,
       })),
       bind(
-        ReportCloudAToken,
+        ReportCloudAPort,
         {
-          provider: CloudAMeteringToken,
-          digests: UsageDigestsToken,
-          ledger: UsageLedgerToken,
-          subscriptions: MeteredSubscriptionsToken,
-          tally: MeteringTallyToken,
-          clock: ClockToken,
-          log: LogToken,
+          provider: CloudAMeteringPort,
+          digests: UsageDigestsPort,
+          ledger: UsageLedgerPort,
+          subscriptions: MeteredSubscriptionsPort,
+          tally: MeteringTallyPort,
+          clock: ClockPort,
+          log: LogPort,
         },
         makeReportCloudA,
       ),
       bind(
-        ReportCloudCToken,
+        ReportCloudCPort,
         {
-          provider: ServiceControlToken,
-          settings: MeteringSettingsToken,
-          digests: UsageDigestsToken,
-          ledger: UsageLedgerToken,
-          subscriptions: MeteredSubscriptionsToken,
-          caches: CachesToken,
-          tally: MeteringTallyToken,
-          clock: ClockToken,
-          log: LogToken,
+          provider: ServiceControlPort,
+          settings: MeteringSettingsPort,
+          digests: UsageDigestsPort,
+          ledger: UsageLedgerPort,
+          subscriptions: MeteredSubscriptionsPort,
+          caches: CachesPort,
+          tally: MeteringTallyPort,
+          clock: ClockPort,
+          log: LogPort,
         },
         ({ caches, ...given }) => makeReportCloudC({ ...given, passed: caches.make({ maxEntries: 1000 }) }),
       ),
@@ -219,7 +219,7 @@ export const part = definePart({
           ofProcesses: 'sum',
         },
       },
-      { tally: MeteringTallyToken },
+      { tally: MeteringTallyPort },
       ({ tally }) =>
         () => ({ moorage_metering_reports_total: tally.counts() }),
     ),
@@ -232,7 +232,7 @@ export const part = definePart({
           label: 'reason',
         },
       },
-      { hours: MeteredHourStoreToken },
+      { hours: MeteredHourStorePort },
       ({ hours }) =>
         async () => ({ moorage_metering_unreported_hours: await hours.unreported() }),
     ),
@@ -245,7 +245,7 @@ export const part = definePart({
           label: 'dimension',
         },
       },
-      { clock: ClockToken, readMonth: ReadMeteredMonthToken },
+      { clock: ClockPort, readMonth: ReadMeteredMonthPort },
       ({ clock, readMonth }) =>
         async () => ({ moorage_metering_lost_units: await lostUnits(clock.now(), readMonth) }),
     ),

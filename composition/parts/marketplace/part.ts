@@ -25,42 +25,42 @@ import {
 } from '../../../adapters/sql/marketplace/notification-inbox.ts'
 import { makeSqlSubscriptionStore } from '../../../adapters/sql/marketplace/subscription-store.ts'
 import { writeWhole } from '../../../adapters/system/files.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { makeContractLifecycle } from '../../../core/contracts/contracts.ts'
 import type { ContractLifecycle } from '../../../core/contracts/ports.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { EntropyToken, secret, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort, secret, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
-import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
-import { MeteredSubscriptionsToken } from '../../../core/marketplace/metering/ports.ts'
+import { OutboxNotifierPort } from '../../../core/mail/ports.ts'
+import { MeteredSubscriptionsPort } from '../../../core/marketplace/metering/ports.ts'
 import { makeMeteredSubscriptions } from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import { makeClaimRules } from '../../../core/marketplace/claims/claims.ts'
-import { CreateInstallerToken, makeCreateInstaller } from '../../../core/marketplace/installers/installers.ts'
+import { CreateInstallerPort, makeCreateInstaller } from '../../../core/marketplace/installers/installers.ts'
 import {
-  ArchiveLinksToken,
-  ClaimAllowanceToken,
-  ClaimRulesToken,
-  ClaimStoreToken,
-  HostedConsolesToken,
-  InstallerArchiveToken,
-  InstallerStoreToken,
-  MarketplaceFaultsToken,
-  MarketplaceSettingsToken,
-  MarketplaceUnitOfWorkToken,
-  NotificationDigestToken,
-  NotificationInboxToken,
-  NotificationLimitsToken,
-  NotificationSendersToken,
-  SubscriptionStoreToken,
-  TopicMessagesToken,
+  ArchiveLinksPort,
+  ClaimAllowancePort,
+  ClaimRulesPort,
+  ClaimStorePort,
+  HostedConsolesPort,
+  InstallerArchivePort,
+  InstallerStorePort,
+  MarketplaceFaultsPort,
+  MarketplaceSettingsPort,
+  MarketplaceUnitOfWorkPort,
+  NotificationDigestPort,
+  NotificationInboxPort,
+  NotificationLimitsPort,
+  NotificationSendersPort,
+  SubscriptionStorePort,
+  TopicMessagesPort,
 } from '../../../core/marketplace/ports.ts'
 import type { Lifecycle, Plan, Marketplace } from '../../../core/marketplace/types.ts'
-import { MembershipStoreToken } from '../../../core/organizations/ports.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { MembershipStorePort } from '../../../core/organizations/ports.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import { marketplacePlugin } from '../../../plugins/marketplace/plugin.ts'
 import type { Binding } from '../../part/binding.ts'
 import { bind } from '../../part/binding.ts'
@@ -71,7 +71,7 @@ import type { ValuesOf } from '../../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../../part/setting.ts'
 import { addressUrl, listOf, matching, origin, secretWords } from '../../part/setting-type.ts'
 import { definePart } from '../../part/part.ts'
-import { BindMailOutboxToken } from '../mail/part.ts'
+import { BindMailOutboxPort } from '../mail/part.ts'
 
 const settings = {
   marketplaceSecret: absentUnlessSet(
@@ -122,7 +122,7 @@ type MarketplaceBoot = Boot<ValuesOf<typeof settings>>
 interface KnownRanges {
   readonly ranges: SourceRanges | undefined
 }
-const KnownRangesToken = token<KnownRanges>('marketplace.KnownRanges')
+const KnownRangesPort = portKey<KnownRanges>('marketplace.KnownRanges')
 
 /** Stores that are bound to the database or to a transaction. */
 interface Stores {
@@ -133,7 +133,7 @@ interface Stores {
   /** Contracts that begin and end with subscriptions. */
   readonly contracts: (tx: SqlRunner, audit: AuditTrail) => ContractLifecycle
 }
-const StoresToken = token<Stores>('marketplace.Stores')
+const StoresPort = portKey<Stores>('marketplace.Stores')
 
 const marketplaceOf = ({ deployment }: Pick<Boot, 'deployment'>): Marketplace | undefined => {
   switch (deployment.type) {
@@ -211,12 +211,12 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
   const { settings: values } = boot
   return [
     bind(
-      KnownRangesToken,
+      KnownRangesPort,
       {},
       () => ({ ranges: marketplace === 'CloudA' ? rangesOf(boot) : undefined }),
       ({ ranges }) => ranges?.stop(),
     ),
-    bind(NotificationSendersToken, { known: KnownRangesToken }, ({ known }) =>
+    bind(NotificationSendersPort, { known: KnownRangesPort }, ({ known }) =>
       makeNotificationSenders({
         ranges: known.ranges,
         isDevelopment: boot.deployment.runMode === 'development',
@@ -224,30 +224,30 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
         testInstaller: values.cloudCTestInstaller,
       }),
     ),
-    bind(MarketplaceFaultsToken, { known: KnownRangesToken }, ({ known }) => ({
+    bind(MarketplaceFaultsPort, { known: KnownRangesPort }, ({ known }) => ({
       list: faultsOf(boot, marketplace, known.ranges),
     })),
-    bind(TopicMessagesToken, { clock: ClockToken }, ({ clock }) =>
+    bind(TopicMessagesPort, { clock: ClockPort }, ({ clock }) =>
       makeTopicMessages({
         topics: values.cloudASnsTopics,
         fetch: makeGuardedFetch(makeUserUrlPolicy(anywhere, boot.resolver.lookup), boot.readings),
         clock,
       }),
     ),
-    bind(NotificationDigestToken, {}, () => notificationDigest),
-    bind(NotificationLimitsToken, { caches: CachesToken }, ({ caches }) => makeNotificationLimits(caches)),
-    bind(HostedConsolesToken, {}, () => {
+    bind(NotificationDigestPort, {}, () => notificationDigest),
+    bind(NotificationLimitsPort, { caches: CachesPort }, ({ caches }) => makeNotificationLimits(caches)),
+    bind(HostedConsolesPort, {}, () => {
       const reached = makeUserUrlPolicy(makeEgressAllowance(values.egressAllow), boot.resolver.lookup)
       return makeHostedConsoles(makeGuardedFetch(reached, boot.readings))
     }),
     bind(
-      MeteredSubscriptionsToken,
+      MeteredSubscriptionsPort,
       {
-        clock: ClockToken,
-        entropy: EntropyToken,
-        settings: MarketplaceSettingsToken,
-        subscriptions: SubscriptionStoreToken,
-        unitOfWork: MarketplaceUnitOfWorkToken,
+        clock: ClockPort,
+        entropy: EntropyPort,
+        settings: MarketplaceSettingsPort,
+        subscriptions: SubscriptionStorePort,
+        unitOfWork: MarketplaceUnitOfWorkPort,
       },
       makeMeteredSubscriptions,
     ),
@@ -255,20 +255,20 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
 }
 
 const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonly Binding[] => [
-  bind(StoresToken, { clock: ClockToken, secretBox: SecretBoxToken }, ({ clock, secretBox }) => ({
+  bind(StoresPort, { clock: ClockPort, secretBox: SecretBoxPort }, ({ clock, secretBox }) => ({
     subscriptions: makeSqlSubscriptionStore(database, secretBox),
     installers: makeSqlInstallerStore(database),
     claims: makeSqlClaimStore(database),
     inbox: makeSqlNotificationInbox(database),
     contracts: contractsIn({ database }, clock),
   })),
-  bind(SubscriptionStoreToken, { stores: StoresToken }, ({ stores }) => stores.subscriptions(database)),
-  bind(InstallerStoreToken, { stores: StoresToken }, ({ stores }) => stores.installers(database)),
-  bind(ClaimStoreToken, { stores: StoresToken }, ({ stores }) => stores.claims(database)),
-  bind(NotificationInboxToken, { stores: StoresToken }, ({ stores }) => stores.inbox(database)),
+  bind(SubscriptionStorePort, { stores: StoresPort }, ({ stores }) => stores.subscriptions(database)),
+  bind(InstallerStorePort, { stores: StoresPort }, ({ stores }) => stores.installers(database)),
+  bind(ClaimStorePort, { stores: StoresPort }, ({ stores }) => stores.claims(database)),
+  bind(NotificationInboxPort, { stores: StoresPort }, ({ stores }) => stores.inbox(database)),
   bind(
-    MarketplaceUnitOfWorkToken,
-    { stores: StoresToken, outbox: BindMailOutboxToken, chain: AuditChainToken, notifier: OutboxNotifierToken },
+    MarketplaceUnitOfWorkPort,
+    { stores: StoresPort, outbox: BindMailOutboxPort, chain: AuditChainPort, notifier: OutboxNotifierPort },
     ({ stores, outbox, chain, notifier }) => {
       const unitOfWork = makeSqlUnitOfWork(
         database,
@@ -286,7 +286,7 @@ const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonl
       return notifyAfterCommit(unitOfWork, notifier)
     },
   ),
-  bind(MarketplaceSettingsToken, {}, () => ({
+  bind(MarketplaceSettingsPort, {}, () => ({
     marketplace: marketplaceOf(boot),
     alertsTo: boot.settings.marketplaceAlerts ?? '',
     listenerUrl: () =>
@@ -295,38 +295,38 @@ const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonl
 ]
 
 const installerBindings = ({ database, keys, baseUrl }: MarketplaceBoot): readonly Binding[] => [
-  bind(ArchiveLinksToken, {}, () =>
+  bind(ArchiveLinksPort, {}, () =>
     makeArchiveLinks({
       key: secret(new Uint8Array(hkdfSync('sha256', keys.csrf.reveal(), '', 'moorage links to archives', 32))),
       routeUrl: () => `${baseUrl()}/api/v1/marketplace-archives`,
     }),
   ),
-  bind(InstallerArchiveToken, { secretBox: SecretBoxToken }, ({ secretBox }) =>
+  bind(InstallerArchivePort, { secretBox: SecretBoxPort }, ({ secretBox }) =>
     makeInstallerArchive(makeSqlSigningKeyStore(database, secretBox)),
   ),
   bind(
-    CreateInstallerToken,
+    CreateInstallerPort,
     {
-      archive: InstallerArchiveToken,
-      clock: ClockToken,
-      entropy: EntropyToken,
-      memberships: MembershipStoreToken,
-      settings: MarketplaceSettingsToken,
-      stores: StoresToken,
-      unitOfWork: MarketplaceUnitOfWorkToken,
+      archive: InstallerArchivePort,
+      clock: ClockPort,
+      entropy: EntropyPort,
+      memberships: MembershipStorePort,
+      settings: MarketplaceSettingsPort,
+      stores: StoresPort,
+      unitOfWork: MarketplaceUnitOfWorkPort,
     },
     ({ stores, ...deps }) =>
       makeCreateInstaller({ ...deps, contracts: stores.contracts(database, { record: async () => undefined }) }),
   ),
-  bind(ClaimAllowanceToken, {}, () => makeClaimAllowance()),
-  bind(ClaimRulesToken, { installers: InstallerStoreToken, subscriptions: SubscriptionStoreToken }, makeClaimRules),
+  bind(ClaimAllowancePort, {}, () => makeClaimAllowance()),
+  bind(ClaimRulesPort, { installers: InstallerStorePort, subscriptions: SubscriptionStorePort }, makeClaimRules),
 ]
 
 /** A subscription of each customer: the first one runs, the others wait for their installation. */
 const seedSubscriptions: DemoSeeder = async ({ container, customers, idOf, now, tell }) => {
-  const { marketplace } = container.resolve(MarketplaceSettingsToken)
+  const { marketplace } = container.resolve(MarketplaceSettingsPort)
   if (marketplace === undefined) return
-  const entropy = container.resolve(EntropyToken)
+  const entropy = container.resolve(EntropyPort)
   for (const [n, { name, clusters }] of customers.entries()) {
     tell(`subscription of ${name}`)
     const accountId = (await idOf(name)) as AccountId
@@ -339,7 +339,7 @@ const seedSubscriptions: DemoSeeder = async ({ container, customers, idOf, now, 
       lastTicks: undefined,
       isTombstone: false,
     }
-    await container.resolve(MarketplaceUnitOfWorkToken).run(operatorCall('demo.seed'), async ({ subscriptions }) => {
+    await container.resolve(MarketplaceUnitOfWorkPort).run(operatorCall('demo.seed'), async ({ subscriptions }) => {
       const applicationId = `demo-${name}`
       const made = await subscriptions.obtain(
         { key: { marketplace, text: applicationId }, ref, applicationId },

@@ -12,9 +12,9 @@ import { makeGuards, makeHelmProcessRunner } from '../../../adapters/helm/proces
 import type { HelmLimits } from '../../../adapters/helm/process/limits.ts'
 import { sharedLimits, usualLimits } from '../../../adapters/helm/process/limits.ts'
 import { makeLoopbackProxy } from '../../../adapters/helm/process/loopback-proxy.ts'
-import { token } from '../../../core/kernel/token.ts'
-import { ChartTextsToken } from '../../../core/packages/charts/ports.ts'
-import { HelmRunnerToken } from '../../../core/packages/releases/ports.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
+import { ChartTextsPort } from '../../../core/packages/charts/ports.ts'
+import { HelmRunnerPort } from '../../../core/packages/releases/ports.ts'
 import type { Boot } from '../../part/boot.ts'
 import type { FrameSettings } from '../../part/frame-settings.ts'
 import { wholeNumber, words } from '../../part/setting-type.ts'
@@ -89,11 +89,11 @@ export const helmSettings = {
 
 export type HelmValues = Pick<FrameSettings, 'dataDir'> & Pick<ValuesOf<typeof helmSettings>, 'helm'>
 
-export const HelmFinderToken = token<HelmFinder>('packages.HelmFinder')
+export const HelmFinderPort = portKey<HelmFinder>('packages.HelmFinder')
 /** Limits of helm processes. */
-export const HelmLimitsToken = token<HelmLimits>('packages.HelmLimits')
+export const HelmLimitsPort = portKey<HelmLimits>('packages.HelmLimits')
 /** Started only by `serve`, since it may download a program. */
-export const HelmSupplyToken = token<HelmSupply>('packages.HelmSupply')
+export const HelmSupplyPort = portKey<HelmSupply>('packages.HelmSupply')
 
 const searchPath = (): string => process.env['PATH'] ?? ''
 
@@ -106,7 +106,7 @@ export const helmOf = (
   finder: makeHelmFinder({ setting: helm, searchPath: searchPath(), bundled: () => bundled.path() }),
 })
 
-const BundledHelmToken = token<BundledHelm>('packages.BundledHelm')
+const BundledHelmPort = portKey<BundledHelm>('packages.BundledHelm')
 
 /** Returns how the ports of the helm program are made. */
 export const helmBindings = ({
@@ -116,14 +116,14 @@ export const helmBindings = ({
   helpers,
   processes,
 }: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
-  bind(HelmFinderToken, { bundled: BundledHelmToken }, ({ bundled }) => helmOf(settings, bundled).finder),
-  bind(BundledHelmToken, {}, () => helmOf(settings).bundled),
-  bind(HelmLimitsToken, {}, () =>
+  bind(HelmFinderPort, { bundled: BundledHelmPort }, ({ bundled }) => helmOf(settings, bundled).finder),
+  bind(BundledHelmPort, {}, () => helmOf(settings).bundled),
+  bind(HelmLimitsPort, {}, () =>
     sharedLimits(usualLimits(availableParallelism(), settings.helmRenderSeconds), processes.share),
   ),
   bind(
-    HelmRunnerToken,
-    { chartTexts: ChartTextsToken, finder: HelmFinderToken, limits: HelmLimitsToken },
+    HelmRunnerPort,
+    { chartTexts: ChartTextsPort, finder: HelmFinderPort, limits: HelmLimitsPort },
     (given) => {
       const runner = makeHelmProcessRunner({
         ...given,
@@ -139,8 +139,8 @@ export const helmBindings = ({
     (runner) => runner.close(),
   ),
   bind(
-    HelmSupplyToken,
-    { finder: HelmFinderToken, bundled: BundledHelmToken },
+    HelmSupplyPort,
+    { finder: HelmFinderPort, bundled: BundledHelmPort },
     (given) =>
       makeHelmSupply({
         ...given,

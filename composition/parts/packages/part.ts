@@ -20,55 +20,55 @@ import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlDriverConfigurationStore } from '../../../adapters/sql/packages/driver-configuration-store.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
-import { NamedRepositoriesToken, RepositoryReaderToken } from '../../../core/packages/repositories/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
+import { NamedRepositoriesPort, RepositoryReaderPort } from '../../../core/packages/repositories/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import {
-  ChartSourceToken,
-  ChartTextsToken,
-  ChartToolsToken,
-  EmbeddedChartsToken,
+  ChartSourcePort,
+  ChartTextsPort,
+  ChartToolsPort,
+  EmbeddedChartsPort,
 } from '../../../core/packages/charts/ports.ts'
 import { makeStorageDriverOf } from '../../../core/packages/releases/storage-drivers.ts'
-import { AppReleasesToken, EditorCatalogToken } from '../../../core/packages/editors/ports.ts'
+import { AppReleasesPort, EditorCatalogPort } from '../../../core/packages/editors/ports.ts'
 import {
-  DriverConfigurationStoreToken,
-  JsonPatchesToken,
-  ReleaseStoreToken,
-  StorageDriverOfToken,
-  DriverUnitOfWorkToken,
-  NamePatternsToken,
-  YamlTextToken,
+  DriverConfigurationStorePort,
+  JsonPatchesPort,
+  ReleaseStorePort,
+  StorageDriverOfPort,
+  DriverUnitOfWorkPort,
+  NamePatternsPort,
+  YamlTextPort,
 } from '../../../core/packages/ports.ts'
-import { RecordSizesToken, TextDiffToken } from '../../../core/packages/releases/ports.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { RecordSizesPort, TextDiffPort } from '../../../core/packages/releases/ports.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import { packagesPlugin } from '../../../plugins/packages/plugin.ts'
 import type { Boot } from '../../part/boot.ts'
 import type { Binding } from '../../part/binding.ts'
 import { bind, lazily, using } from '../../part/binding.ts'
 import { definePart } from '../../part/part.ts'
 import { spansOf } from '../../part/spans.ts'
-import { HelmRunnerToken } from '../../../core/packages/releases/ports.ts'
-import { HelmFinderToken, HelmSupplyToken, helmBindings, helmSettings } from './helm.ts'
+import { HelmRunnerPort } from '../../../core/packages/releases/ports.ts'
+import { HelmFinderPort, HelmSupplyPort, helmBindings, helmSettings } from './helm.ts'
 
 /** The longest time to read short texts before other work gets a turn. */
 const readingSliceMilliseconds = 4
 /** The longest time to match names before other work gets a turn. */
 const matchingSliceMilliseconds = 4
 
-const ChartThreadsToken = token<ReturnType<typeof makeChartThreads>>('packages.ChartThreads')
+const ChartThreadsPort = portKey<ReturnType<typeof makeChartThreads>>('packages.ChartThreads')
 /** What requests the URLs of charts that users entered. */
-const ChartFetchToken = token<{ readonly fetch: GuardedFetch }>('packages.ChartFetch')
-const ChartSlicesToken = token<ReturnType<typeof makeTimeSlices>>('packages.ChartSlices')
-const OpenRepositoryToken = token<ReturnType<typeof makeOpenRepository>>('packages.OpenRepository')
+const ChartFetchPort = portKey<{ readonly fetch: GuardedFetch }>('packages.ChartFetch')
+const ChartSlicesPort = portKey<ReturnType<typeof makeTimeSlices>>('packages.ChartSlices')
+const OpenRepositoryPort = portKey<ReturnType<typeof makeOpenRepository>>('packages.OpenRepository')
 
 /** Charts: their sources, the checks of their contents, and their texts. */
 const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly Binding[] => {
   const account = () => readings.account()
-  const ofTexts = { threads: ChartThreadsToken, slices: ChartSlicesToken }
+  const ofTexts = { threads: ChartThreadsPort, slices: ChartSlicesPort }
   return [
     bind(
-      ChartThreadsToken,
+      ChartThreadsPort,
       {},
       () => {
         const threads = makeChartThreads({ account, requestSignal: () => readings.signal() })
@@ -77,12 +77,12 @@ const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly 
       },
       (threads) => threads.close(),
     ),
-    bind(ChartSlicesToken, {}, () => makeTimeSlices(readingSliceMilliseconds)),
-    bind(ChartFetchToken, {}, () => {
+    bind(ChartSlicesPort, {}, () => makeTimeSlices(readingSliceMilliseconds)),
+    bind(ChartFetchPort, {}, () => {
       const reached = makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup)
       return { fetch: makeGuardedFetch(reached, readings) }
     }),
-    bind(OpenRepositoryToken, { threads: ChartThreadsToken, from: ChartFetchToken }, ({ threads, from }) =>
+    bind(OpenRepositoryPort, { threads: ChartThreadsPort, from: ChartFetchPort }, ({ threads, from }) =>
       makeOpenRepository({
         fetch: from.fetch,
         threads,
@@ -90,20 +90,20 @@ const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly 
         watchPool: (load) => pools.watch('chart-indexes', load),
       }),
     ),
-    bind(ChartTextsToken, ofTexts, ({ threads, slices }) => makeChartTexts(threads, slices)),
-    bind(TextDiffToken, ofTexts, ({ threads, slices }) => makeTextDiff(threads, slices)),
-    bind(JsonPatchesToken, {}, () => fastJsonPatches),
-    bind(YamlTextToken, {}, () => kubernetesYamlText),
-    bind(EmbeddedChartsToken, {}, () => new Map([[embedSource.name, embeddedEditorCharts]])),
-    bind(ChartToolsToken, { threads: ChartThreadsToken }, ({ threads }) => makeChartTools(threads)),
-    bind(RepositoryReaderToken, { open: OpenRepositoryToken }, ({ open }) => makeRepositoryReader(open)),
+    bind(ChartTextsPort, ofTexts, ({ threads, slices }) => makeChartTexts(threads, slices)),
+    bind(TextDiffPort, ofTexts, ({ threads, slices }) => makeTextDiff(threads, slices)),
+    bind(JsonPatchesPort, {}, () => fastJsonPatches),
+    bind(YamlTextPort, {}, () => kubernetesYamlText),
+    bind(EmbeddedChartsPort, {}, () => new Map([[embedSource.name, embeddedEditorCharts]])),
+    bind(ChartToolsPort, { threads: ChartThreadsPort }, ({ threads }) => makeChartTools(threads)),
+    bind(RepositoryReaderPort, { open: OpenRepositoryPort }, ({ open }) => makeRepositoryReader(open)),
     bind(
-      ChartSourceToken,
+      ChartSourcePort,
       {
-        open: OpenRepositoryToken,
-        threads: ChartThreadsToken,
-        named: NamedRepositoriesToken,
-        embedded: EmbeddedChartsToken,
+        open: OpenRepositoryPort,
+        threads: ChartThreadsPort,
+        named: NamedRepositoriesPort,
+        embedded: EmbeddedChartsPort,
       },
       makeChartSource,
     ),
@@ -115,7 +115,7 @@ export const part = definePart({
   plugin: packagesPlugin,
   helperPrograms: ['helm'],
   spans: [
-    spansOf(HelmRunnerToken, {
+    spansOf(HelmRunnerPort, {
       template: { name: 'helm template' },
       checkValues: { name: 'helm check values' },
       install: { name: 'helm install' },
@@ -123,9 +123,9 @@ export const part = definePart({
       rollback: { name: 'helm rollback' },
       uninstall: { name: 'helm uninstall' },
     }),
-    spansOf(ChartSourceToken, { fetch: { name: 'fetch chart' } }),
-    spansOf(ChartToolsToken, { pack: { name: 'queue charts: pack' }, packSchemas: { name: 'queue charts: schemas' } }),
-    spansOf(ChartFetchToken, {
+    spansOf(ChartSourcePort, { fetch: { name: 'fetch chart' } }),
+    spansOf(ChartToolsPort, { pack: { name: 'queue charts: pack' }, packSchemas: { name: 'queue charts: schemas' } }),
+    spansOf(ChartFetchPort, {
       fetch: {
         name: 'chart source request',
         kind: 'client',
@@ -152,10 +152,10 @@ export const part = definePart({
     return [
       ...chartBindings(boot),
       ...helmBindings(boot),
-      bind(NamePatternsToken, {}, () => makeRe2NamePatterns(makeTimeSlices(matchingSliceMilliseconds))),
+      bind(NamePatternsPort, {}, () => makeRe2NamePatterns(makeTimeSlices(matchingSliceMilliseconds))),
       bind(
-        ReleaseStoreToken,
-        { clock: ClockToken },
+        ReleaseStorePort,
+        { clock: ClockPort },
         ({ clock }) => {
           const releases = makeHelmReleaseStore({ clock, account: () => readings.account() })
           boot.pools.watch('helm-records', releases.load)
@@ -163,9 +163,9 @@ export const part = definePart({
         },
         (releases) => releases.close(),
       ),
-      bind(DriverConfigurationStoreToken, {}, () => store()(database)),
-      bind(StorageDriverOfToken, { drivers: DriverConfigurationStoreToken }, makeStorageDriverOf),
-      bind(DriverUnitOfWorkToken, { auditChain: AuditChainToken }, ({ auditChain }) =>
+      bind(DriverConfigurationStorePort, {}, () => store()(database)),
+      bind(StorageDriverOfPort, { drivers: DriverConfigurationStorePort }, makeStorageDriverOf),
+      bind(DriverUnitOfWorkPort, { auditChain: AuditChainPort }, ({ auditChain }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({ drivers: store()(tx), audit }),
@@ -173,15 +173,15 @@ export const part = definePart({
         ),
       ),
 
-      bind(RecordSizesToken, {}, () => gzipRecordSizes),
-      bind(EditorCatalogToken, {}, () => makeClusterEditorCatalog(builtInEditors)),
-      bind(AppReleasesToken, {}, () => clusterAppReleases),
+      bind(RecordSizesPort, {}, () => gzipRecordSizes),
+      bind(EditorCatalogPort, {}, () => makeClusterEditorCatalog(builtInEditors)),
+      bind(AppReleasesPort, {}, () => clusterAppReleases),
     ]
   },
   // Packages can be read without helm.
-  checks: using({ finder: HelmFinderToken }, ({ finder }) => [
+  checks: using({ finder: HelmFinderPort }, ({ finder }) => [
     { name: 'helm', isInformative: true, check: async () => (await finder.find()).found !== undefined },
   ]),
   doctor: async (settings) => [await (await import('./helm.ts')).checkHelm(settings)],
-  ready: using({ supply: HelmSupplyToken }, ({ supply }) => ({ isTold: supply.start() })),
+  ready: using({ supply: HelmSupplyPort }, ({ supply }) => ({ isTold: supply.start() })),
 })

@@ -3,16 +3,16 @@ import { nodePemReader } from '../../../adapters/charts/repositories/credentials
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlChartRepositoryStore } from '../../../adapters/sql/packages/chart-repository-store.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { makeRepositorySafe } from '../../../core/packages/repositories/repository-rules.ts'
 import {
-  ChartRepositoryStoreToken,
-  ChartRepositoryUnitOfWorkToken,
-  NamedRepositoriesToken,
-  PemReaderToken,
+  ChartRepositoryStorePort,
+  ChartRepositoryUnitOfWorkPort,
+  NamedRepositoriesPort,
+  PemReaderPort,
 } from '../../../core/packages/repositories/ports.ts'
 import { makeNamedRepositories } from '../../../core/packages/repositories/repositories.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { chartRepositoriesPlugin } from '../../../plugins/packages/repositories/plugin.ts'
 import { bind, lazily } from '../../part/binding.ts'
 import { definePart } from '../../part/part.ts'
@@ -25,15 +25,15 @@ export const part = definePart({
   provide({ database, secretBox }) {
     const store = lazily(() => makeSqlChartRepositoryStore(database))
     return [
-      bind(PemReaderToken, {}, () => nodePemReader),
-      bind(ChartRepositoryStoreToken, {}, () => store()(database)),
+      bind(PemReaderPort, {}, () => nodePemReader),
+      bind(ChartRepositoryStorePort, {}, () => store()(database)),
       bind(
-        NamedRepositoriesToken,
-        { repositories: ChartRepositoryStoreToken, entropy: EntropyToken },
+        NamedRepositoriesPort,
+        { repositories: ChartRepositoryStorePort, entropy: EntropyPort },
         ({ repositories, entropy }) =>
           makeNamedRepositories({ repositories, safe: makeRepositorySafe({ secretBox, entropy }) }),
       ),
-      bind(ChartRepositoryUnitOfWorkToken, { chain: AuditChainToken }, ({ chain }) =>
+      bind(ChartRepositoryUnitOfWorkPort, { chain: AuditChainPort }, ({ chain }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({ repositories: store()(tx), audit }),

@@ -7,27 +7,27 @@ import { makeSqlTaskChanges, makeSqlTaskStore, makeSqlTaskRetention } from '../.
 import { makeSqlTaskOutbox } from '../../../adapters/sql/tasks/task-outbox.ts'
 import { makeSqlTaskQueues } from '../../../adapters/sql/tasks/task-queue.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainToken, KeyedDigestToken } from '../../../core/audit/ports.ts'
+import { AuditChainPort, KeyedDigestPort } from '../../../core/audit/ports.ts'
 import { makeSealedKeys, makePlatformLogin } from '../../../core/bus/keys.ts'
-import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
-import { ActorCallsToken } from '../../../core/kernel/principal.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { BusIdentityStorePort, BusMintPort } from '../../../core/bus/ports.ts'
+import { ActorCallsPort } from '../../../core/kernel/principal.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { makeEventPublisher } from '../../../core/tasks/events.ts'
 import {
-  TaskBusToken,
-  TasksToken,
-  EventPublisherToken,
-  TaskHandlersToken,
-  TaskLookupsToken,
-  TaskOutboxToken,
-  TaskQueuesToken,
-  TaskRetentionToken,
-  TaskStoreToken,
-  TaskUnitOfWorkToken,
+  TaskBusPort,
+  TasksPort,
+  EventPublisherPort,
+  TaskHandlersPort,
+  TaskLookupsPort,
+  TaskOutboxPort,
+  TaskQueuesPort,
+  TaskRetentionPort,
+  TaskStorePort,
+  TaskUnitOfWorkPort,
 } from '../../../core/tasks/ports.ts'
 import { makeTasks, makeTaskKinds } from '../../../core/tasks/submission.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import { tasksPlugin } from '../../../plugins/tasks/plugin.ts'
 import { withDefault } from '../../part/setting.ts'
 import { wholeNumber } from '../../part/setting-type.ts'
@@ -35,20 +35,20 @@ import { bind, lazily, using } from '../../part/binding.ts'
 import { defineGauges } from '../../part/gauges.ts'
 import { definePart } from '../../part/part.ts'
 import { spansOf } from '../../part/spans.ts'
-import { BusServersToken } from '../bus/part.ts'
+import { BusServersPort } from '../bus/part.ts'
 import type { TaskBusLink, TaskWorker } from './worker.ts'
 import { makeTaskWorker } from './worker.ts'
 
 /** The most unfinished tasks of one account. A higher number indicates a fault of the caller. */
 const maxUnfinished = 100
 
-const TaskBusLinkToken = token<TaskBusLink & { close(): Promise<void> }>('tasks.TaskBusLink')
-const TaskWorkerToken = token<TaskWorker>('tasks.TaskWorker')
+const TaskBusLinkPort = portKey<TaskBusLink & { close(): Promise<void> }>('tasks.TaskBusLink')
+const TaskWorkerPort = portKey<TaskWorker>('tasks.TaskWorker')
 
 /** Work that outlives its request. */
 export const part = definePart({
   plugin: tasksPlugin,
-  spans: [spansOf(TasksToken, { submit: { name: 'submit task' }, prepare: { name: 'prepare task' } })],
+  spans: [spansOf(TasksPort, { submit: { name: 'submit task' }, prepare: { name: 'prepare task' } })],
   migrations: tasksMigrations,
   settings: {
     taskWorkers: withDefault(
@@ -63,24 +63,24 @@ export const part = definePart({
     const { database, instanceId } = boot
     const changes = lazily(() => makeSqlTaskChanges(database, instanceId))
     return [
-      bind(TaskHandlersToken, {}, () => makeTaskKinds()),
-      bind(ActorCallsToken, { clock: ClockToken }, ({ clock }) => makeSqlActorCalls(database, clock)),
-      bind(TaskStoreToken, {}, () => makeSqlTaskStore(database)),
-      bind(TaskLookupsToken, {}, () => changes()(database)),
-      bind(TaskQueuesToken, {}, () => makeSqlTaskQueues(database)),
-      bind(TaskOutboxToken, {}, () => makeSqlTaskOutbox(database, instanceId)),
-      bind(TaskRetentionToken, {}, () => makeSqlTaskRetention(database)),
-      bind(TaskUnitOfWorkToken, { auditChain: AuditChainToken }, ({ auditChain }) =>
+      bind(TaskHandlersPort, {}, () => makeTaskKinds()),
+      bind(ActorCallsPort, { clock: ClockPort }, ({ clock }) => makeSqlActorCalls(database, clock)),
+      bind(TaskStorePort, {}, () => makeSqlTaskStore(database)),
+      bind(TaskLookupsPort, {}, () => changes()(database)),
+      bind(TaskQueuesPort, {}, () => makeSqlTaskQueues(database)),
+      bind(TaskOutboxPort, {}, () => makeSqlTaskOutbox(database, instanceId)),
+      bind(TaskRetentionPort, {}, () => makeSqlTaskRetention(database)),
+      bind(TaskUnitOfWorkPort, { auditChain: AuditChainPort }, ({ auditChain }) =>
         makeSqlUnitOfWork(
           database,
           (tx, audit) => ({ tasks: changes()(tx), audit }),
           makeSqlAuditTrail(database, auditChain),
         ),
       ),
-      bind(TaskBusToken, { taskBusLink: TaskBusLinkToken }, ({ taskBusLink }) => taskBusLink.bus),
+      bind(TaskBusPort, { taskBusLink: TaskBusLinkPort }, ({ taskBusLink }) => taskBusLink.bus),
       bind(
-        TaskBusLinkToken,
-        { servers: BusServersToken, identities: BusIdentityStoreToken, mint: BusMintToken, entropy: EntropyToken },
+        TaskBusLinkPort,
+        { servers: BusServersPort, identities: BusIdentityStorePort, mint: BusMintPort, entropy: EntropyPort },
         ({ servers, identities, mint, entropy }) => {
           if (servers.length === 0)
             return {
@@ -99,34 +99,34 @@ export const part = definePart({
         (link) => link.close(),
       ),
       bind(
-        EventPublisherToken,
-        { outbox: TaskOutboxToken, bus: TaskBusToken },
+        EventPublisherPort,
+        { outbox: TaskOutboxPort, bus: TaskBusPort },
         (given) => makeEventPublisher({ ...given, log: boot.log }),
         (publisher) => publisher.stop(),
       ),
       bind(
-        TasksToken,
+        TasksPort,
         {
-          unitOfWork: TaskUnitOfWorkToken,
-          lookups: TaskLookupsToken,
-          kinds: TaskHandlersToken,
-          digest: KeyedDigestToken,
-          bus: TaskBusToken,
-          publisher: EventPublisherToken,
-          entropy: EntropyToken,
-          clock: ClockToken,
+          unitOfWork: TaskUnitOfWorkPort,
+          lookups: TaskLookupsPort,
+          kinds: TaskHandlersPort,
+          digest: KeyedDigestPort,
+          bus: TaskBusPort,
+          publisher: EventPublisherPort,
+          entropy: EntropyPort,
+          clock: ClockPort,
         },
         (given) => makeTasks({ ...given, secretBox: boot.secretBox, maxUnfinished }),
       ),
       bind(
-        TaskWorkerToken,
+        TaskWorkerPort,
         {
-          queues: TaskQueuesToken,
-          kinds: TaskHandlersToken,
-          link: TaskBusLinkToken,
-          actorCalls: ActorCallsToken,
-          publisher: EventPublisherToken,
-          clock: ClockToken,
+          queues: TaskQueuesPort,
+          kinds: TaskHandlersPort,
+          link: TaskBusLinkPort,
+          actorCalls: ActorCallsPort,
+          publisher: EventPublisherPort,
+          clock: ClockPort,
         },
         (given) => makeTaskWorker(given, { ...boot, workers: boot.processes.share(boot.settings.taskWorkers) }),
       ),
@@ -153,7 +153,7 @@ export const part = definePart({
         moorage_task_outbox_events: { help: 'Events of tasks that the bus has not accepted yet, of all instances.' },
         moorage_task_outbox_oldest_seconds: { help: 'For how long the oldest of them waits; 0 without one.' },
       },
-      { queues: TaskQueuesToken, worker: TaskWorkerToken, outbox: TaskOutboxToken, kinds: TaskHandlersToken },
+      { queues: TaskQueuesPort, worker: TaskWorkerPort, outbox: TaskOutboxPort, kinds: TaskHandlersPort },
       ({ queues, worker, outbox, kinds }) =>
         async () => {
           const { byState, oldest } = await queues.counts()
@@ -174,7 +174,7 @@ export const part = definePart({
         },
     ),
   ],
-  start: using({ worker: TaskWorkerToken }, ({ worker }) => {
+  start: using({ worker: TaskWorkerPort }, ({ worker }) => {
     worker.start()
     return worker
   }),

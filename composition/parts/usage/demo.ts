@@ -1,14 +1,14 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import {
-  UsageClusterStoreToken,
-  UsageEventUnitOfWorkToken,
-  UsageKindStoreToken,
-  UsageUpkeepUnitOfWorkToken,
+  UsageClusterStorePort,
+  UsageEventUnitOfWorkPort,
+  UsageKindStorePort,
+  UsageUpkeepUnitOfWorkPort,
 } from '../../../core/usage/events/ports.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
@@ -16,7 +16,7 @@ import { makeEventReports, newEventTally } from '../../../core/usage/events/repo
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import { makeCarryIntervals } from '../../../core/usage/events/upkeep.ts'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
-import { CloseMonthToken } from '../../../core/usage/months/close.ts'
+import { CloseMonthPort } from '../../../core/usage/months/close.ts'
 import type { MonthKey, UnixSeconds } from '../../../core/usage/types.ts'
 import type { DemoCluster, DemoSeeder, DemoWorld } from '../../part/part.ts'
 
@@ -73,15 +73,15 @@ const eventsOf = ({ uid, mode }: DemoCluster, start: number, end: number): reado
 
 /** Records events as if each had been reported in its time. */
 const makeRecorder = ({ container }: DemoWorld, clock: Clock) => {
-  const caches = container.resolve(CachesToken)
-  const ownCall = makeOwnCall(container.resolve(EntropyToken))
-  const clusters = container.resolve(UsageClusterStoreToken)
+  const caches = container.resolve(CachesPort)
+  const ownCall = makeOwnCall(container.resolve(EntropyPort))
+  const clusters = container.resolve(UsageClusterStorePort)
   const recent = makeRecentlyHeard(caches)
   const recordEvents = makeRecordEvents({
     clock,
     recent,
-    kinds: container.resolve(UsageKindStoreToken),
-    unitOfWork: container.resolve(UsageEventUnitOfWorkToken),
+    kinds: container.resolve(UsageKindStorePort),
+    unitOfWork: container.resolve(UsageEventUnitOfWorkPort),
   })
   const reports = makeEventReports({
     clusters,
@@ -93,7 +93,7 @@ const makeRecorder = ({ container }: DemoWorld, clock: Clock) => {
     tally: newEventTally(),
     transactions: 1,
   })
-  const unitOfWork = container.resolve(UsageUpkeepUnitOfWorkToken)
+  const unitOfWork = container.resolve(UsageUpkeepUnitOfWorkPort)
   return { reports, carry: () => makeCarryIntervals({ clock, clusters, unitOfWork })(ownCall('demo.seed')) }
 }
 
@@ -142,8 +142,8 @@ const closeMonths = async (
   months: readonly MonthKey[],
   owned: readonly { readonly name: string; readonly ownerId: AccountId }[],
 ): Promise<void> => {
-  const close = container.resolve(CloseMonthToken)
-  const ownCall = makeOwnCall(container.resolve(EntropyToken))
+  const close = container.resolve(CloseMonthPort)
+  const ownCall = makeOwnCall(container.resolve(EntropyPort))
   for (const month of months)
     for (const { name, ownerId } of owned) {
       tell(`month ${monthText(month)} of ${name}`)

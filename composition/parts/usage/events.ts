@@ -15,34 +15,34 @@ import {
 import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../../adapters/sql/usage/object-store.ts'
 import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
 import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
-import { BusToken } from '../../../core/bus/bus.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
+import { BusPort } from '../../../core/bus/bus.ts'
 import { makePlatformLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
-import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { BusIdentityStorePort, BusMintPort } from '../../../core/bus/ports.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import { parseJson } from '../../../core/kernel/json.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import type { EventReport } from '../../../core/usage/events/reports.ts'
 import {
   makeHandleUsageMessage,
-  UsageCredentialsToken,
-  UsageIntakeToken,
-  EventReportsToken,
+  UsageCredentialsPort,
+  UsageIntakePort,
+  EventReportsPort,
   makeEventReports,
   newEventTally,
-  UsageEventTallyToken,
+  UsageEventTallyPort,
 } from '../../../core/usage/events/reports.ts'
 import type { UsageIntake } from '../../../core/usage/events/reports.ts'
-import { IntakeSumsToken, UsageReportersToken, makeIntakeSums } from '../../../core/usage/events/intake.ts'
+import { IntakeSumsPort, UsageReportersPort, makeIntakeSums } from '../../../core/usage/events/intake.ts'
 import {
-  UsageClusterStoreToken,
-  UsageEventUnitOfWorkToken,
-  UsageKindStoreToken,
-  UsageRetentionToken,
-  UsageUpkeepUnitOfWorkToken,
+  UsageClusterStorePort,
+  UsageEventUnitOfWorkPort,
+  UsageKindStorePort,
+  UsageRetentionPort,
+  UsageUpkeepUnitOfWorkPort,
 } from '../../../core/usage/events/ports.ts'
 import {
   intakeRights,
@@ -55,14 +55,14 @@ import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
 import type { IntakeSums } from '../../../core/usage/events/intake.ts'
 import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
-import { UsageOverviewStoreToken } from '../../../core/usage/overview-ports.ts'
-import { OutageStoreToken, OutageUnitOfWorkToken } from '../../../core/usage/outages/ports.ts'
+import { UsageOverviewStorePort } from '../../../core/usage/overview-ports.ts'
+import { OutageStorePort, OutageUnitOfWorkPort } from '../../../core/usage/outages/ports.ts'
 import { UsageEventReport } from '../../../plugins/usage/codecs.ts'
 import type { Given } from '../../../plugins/kit/group.ts'
 import type { Boot } from '../../part/boot.ts'
 import type { Binding } from '../../part/binding.ts'
 import { bind, lazily } from '../../part/binding.ts'
-import { BusServersToken } from '../bus/part.ts'
+import { BusServersPort } from '../bus/part.ts'
 import type { UsageValues } from './settings.ts'
 
 const credentialsSeconds = 24 * 3600
@@ -106,14 +106,14 @@ const decode = (body: Uint8Array): Omit<EventReport, 'ownerId'> | undefined => {
 
 /** What the intake of the message bus is made of. */
 const ofIntake = {
-  servers: BusServersToken,
-  identities: BusIdentityStoreToken,
-  mint: BusMintToken,
-  entropy: EntropyToken,
-  reports: EventReportsToken,
-  tally: UsageEventTallyToken,
-  clock: ClockToken,
-  caches: CachesToken,
+  servers: BusServersPort,
+  identities: BusIdentityStorePort,
+  mint: BusMintPort,
+  entropy: EntropyPort,
+  reports: EventReportsPort,
+  tally: UsageEventTallyPort,
+  clock: ClockPort,
+  caches: CachesPort,
 }
 
 const intakeOf = (
@@ -142,10 +142,10 @@ export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
   const clusters = lazily(() => makeSqlUsageClusterStore(database))
   const outages = lazily(() => makeSqlOutageStore(database))
   return [
-    bind(UsageClusterStoreToken, {}, () => clusters()(database)),
-    bind(UsageKindStoreToken, {}, () => makeSqlUsageKindStore(database)),
-    bind(UsageRetentionToken, {}, () => makeSqlUsageRetention(database)),
-    bind(UsageEventUnitOfWorkToken, {}, () => {
+    bind(UsageClusterStorePort, {}, () => clusters()(database)),
+    bind(UsageKindStorePort, {}, () => makeSqlUsageKindStore(database)),
+    bind(UsageRetentionPort, {}, () => makeSqlUsageRetention(database)),
+    bind(UsageEventUnitOfWorkPort, {}, () => {
       const objects = makeSqlUsageObjectStore(database)
       const changes = makeSqlUsageChangeStore(database)
       const intervals = makeSqlUsageIntervalStore(database)
@@ -162,38 +162,38 @@ export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
         unaudited,
       )
     }),
-    bind(UsageUpkeepUnitOfWorkToken, {}, () => {
+    bind(UsageUpkeepUnitOfWorkPort, {}, () => {
       const upkeep = makeSqlUsageUpkeepStore(database)
       return makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters()(tx), upkeep: upkeep(tx) }), unaudited)
     }),
-    bind(OutageStoreToken, {}, () => outages()(database)),
-    bind(OutageUnitOfWorkToken, { chain: AuditChainToken }, ({ chain }) =>
+    bind(OutageStorePort, {}, () => outages()(database)),
+    bind(OutageUnitOfWorkPort, { chain: AuditChainPort }, ({ chain }) =>
       makeSqlUnitOfWork(
         database,
         (tx, audit) => ({ outages: outages()(tx), audit }),
         makeSqlAuditTrail(database, chain),
       ),
     ),
-    bind(UsageEventTallyToken, {}, () => newEventTally()),
-    bind(UsageReportersToken, {}, () => ({ includePeople: boot.settings.usageReporters === 'anyone' })),
-    bind(UsageOverviewStoreToken, {}, () => makeSqlUsageOverviewStore(database)(database)),
+    bind(UsageEventTallyPort, {}, () => newEventTally()),
+    bind(UsageReportersPort, {}, () => ({ includePeople: boot.settings.usageReporters === 'anyone' })),
+    bind(UsageOverviewStorePort, {}, () => makeSqlUsageOverviewStore(database)(database)),
     bind(
-      IntakeSumsToken,
-      { overview: UsageOverviewStoreToken },
+      IntakeSumsPort,
+      { overview: UsageOverviewStorePort },
       ({ overview }) => intakeSumsOf(boot.log, overview),
       (sums) => sums.close(),
     ),
     bind(
-      EventReportsToken,
+      EventReportsPort,
       {
-        clusters: UsageClusterStoreToken,
-        kinds: UsageKindStoreToken,
-        unitOfWork: UsageEventUnitOfWorkToken,
-        tally: UsageEventTallyToken,
-        intake: IntakeSumsToken,
-        clock: ClockToken,
-        caches: CachesToken,
-        entropy: EntropyToken,
+        clusters: UsageClusterStorePort,
+        kinds: UsageKindStorePort,
+        unitOfWork: UsageEventUnitOfWorkPort,
+        tally: UsageEventTallyPort,
+        intake: IntakeSumsPort,
+        clock: ClockPort,
+        caches: CachesPort,
+        entropy: EntropyPort,
       },
       ({ clusters, kinds, unitOfWork, tally, intake, clock, caches, entropy }) => {
         const recent = makeRecentlyHeard(caches)
@@ -210,11 +210,11 @@ export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
         })
       },
     ),
-    bind(UsageCredentialsToken, { bus: BusToken }, ({ bus: { issue } }) => ({
+    bind(UsageCredentialsPort, { bus: BusPort }, ({ bus: { issue } }) => ({
       issue: (call, owner) => issue(call, { ...owner, purpose: usageEvents.purpose, lifeSeconds: credentialsSeconds }),
     })),
     bind(
-      UsageIntakeToken,
+      UsageIntakePort,
       ofIntake,
       (given) => intakeOf(boot, given),
       (intake) => intake.close(),

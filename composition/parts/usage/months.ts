@@ -12,45 +12,45 @@ import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-
 import { packText } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
 import { noLoad } from '../../../adapters/system/helper-processes.ts'
-import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { makePlatformLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
-import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { LeaseStoreToken } from '../../../core/kernel/instances.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { BusIdentityStorePort, BusMintPort } from '../../../core/bus/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { LeaseStorePort } from '../../../core/kernel/instances.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
-import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
-import { UsageClusterStoreToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
+import { OutboxNotifierPort } from '../../../core/mail/ports.ts'
+import { UsageClusterStorePort, UsageUpkeepUnitOfWorkPort } from '../../../core/usage/events/ports.ts'
 import { makeSettleMonth } from '../../../core/usage/events/upkeep.ts'
 import { monthBounds, monthEnd } from '../../../core/usage/month.ts'
-import { CloseMonthToken, makeCloseMonth } from '../../../core/usage/months/close.ts'
-import { finalMonthRights, FinalMonthBusToken, FinalMonthOutboxToken } from '../../../core/usage/final-months/ports.ts'
+import { CloseMonthPort, makeCloseMonth } from '../../../core/usage/months/close.ts'
+import { finalMonthRights, FinalMonthBusPort, FinalMonthOutboxPort } from '../../../core/usage/final-months/ports.ts'
 import type { AnnounceStores, GatherMonth } from '../../../core/usage/months/ports.ts'
-import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
+import { ConsumptionUnitOfWorkPort } from '../../../core/usage/months/consumption.ts'
 import {
-  ConsumptionStoreToken,
-  MonthReportToken,
-  MonthStoreToken,
-  MonthUnitOfWorkToken,
-  UsageInputsToken,
+  ConsumptionStorePort,
+  MonthReportPort,
+  MonthStorePort,
+  MonthUnitOfWorkPort,
+  UsageInputsPort,
 } from '../../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
 import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
 import { databaseOptionsOf } from '../../part/frame-settings.ts'
-import { BindMailOutboxToken } from '../mail/part.ts'
+import { BindMailOutboxPort } from '../mail/part.ts'
 import type { ClosingProcess } from './closing-process.ts'
 import { makeClosingProcess } from './closing-process.ts'
 import { otlpTargetOf } from '../../runtime/service/tracing.ts'
 import { makeClosingSpools, makeClosingWork, makeReportWork, sha256 } from './closing-work.ts'
-import { token } from '../../../core/kernel/token.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
 import type { Boot } from '../../part/boot.ts'
 import type { Binding } from '../../part/binding.ts'
 import { bind, lazily } from '../../part/binding.ts'
-import { BusServersToken } from '../bus/part.ts'
+import { BusServersPort } from '../bus/part.ts'
 
-const ClosingProcessToken = token<ClosingProcess>('usage.ClosingProcess')
-const ReportRendererToken = token<ReturnType<typeof makePdfRenderer>>('usage.ReportRenderer')
-const GatherMonthToken = token<GatherMonth>('usage.GatherMonth')
+const ClosingProcessPort = portKey<ClosingProcess>('usage.ClosingProcess')
+const ReportRendererPort = portKey<ReturnType<typeof makePdfRenderer>>('usage.ReportRenderer')
+const GatherMonthPort = portKey<GatherMonth>('usage.GatherMonth')
 
 /** The pools of the process that closes months. */
 const closingPools = ['closing-threads', 'closing-database', 'reports'] as const
@@ -65,7 +65,7 @@ const closingBindings = (boot: Boot): readonly Binding[] => {
   if (databaseUrl !== 'sqlite::memory:')
     return [
       bind(
-        ClosingProcessToken,
+        ClosingProcessPort,
         {},
         () => {
           const { helpers, pools, tracing, log, instanceId } = boot
@@ -78,24 +78,24 @@ const closingBindings = (boot: Boot): readonly Binding[] => {
         },
         (closing) => closing.close(),
       ),
-      bind(MonthReportToken, { closing: ClosingProcessToken }, ({ closing }) => closing.report),
-      bind(GatherMonthToken, { closing: ClosingProcessToken }, ({ closing }) => closing.gather),
+      bind(MonthReportPort, { closing: ClosingProcessPort }, ({ closing }) => closing.report),
+      bind(GatherMonthPort, { closing: ClosingProcessPort }, ({ closing }) => closing.gather),
     ]
   return [
     bind(
-      ReportRendererToken,
+      ReportRendererPort,
       {},
       () => makePdfRenderer(),
       (renderer) => renderer.close(),
     ),
-    bind(MonthReportToken, { renderer: ReportRendererToken }, ({ renderer }) => makeReportWork(database, renderer)),
+    bind(MonthReportPort, { renderer: ReportRendererPort }, ({ renderer }) => makeReportWork(database, renderer)),
     bind(
-      GatherMonthToken,
+      GatherMonthPort,
       {
-        inputs: UsageInputsToken,
-        clock: ClockToken,
-        clusters: UsageClusterStoreToken,
-        unitOfWork: UsageUpkeepUnitOfWorkToken,
+        inputs: UsageInputsPort,
+        clock: ClockPort,
+        clusters: UsageClusterStorePort,
+        unitOfWork: UsageUpkeepUnitOfWorkPort,
       },
       ({ inputs, clock, clusters, unitOfWork }) => {
         const spools = makeClosingSpools(settings.dataDir)
@@ -127,13 +127,13 @@ export const monthBindings = (boot: Boot): readonly Binding[] => {
   const overview = lazily(() => makeSqlUsageOverviewStore(database))
   const finalMonths = lazily(() => makeSqlFinalMonthOutbox(database))
   return [
-    bind(UsageInputsToken, {}, () => makeSqlUsageInputs(database)),
-    bind(MonthStoreToken, {}, () => months()(database)),
-    bind(ConsumptionStoreToken, {}, () => consumption()(database)),
-    bind(FinalMonthOutboxToken, {}, () => finalMonths()(database)),
+    bind(UsageInputsPort, {}, () => makeSqlUsageInputs(database)),
+    bind(MonthStorePort, {}, () => months()(database)),
+    bind(ConsumptionStorePort, {}, () => consumption()(database)),
+    bind(FinalMonthOutboxPort, {}, () => finalMonths()(database)),
     bind(
-      FinalMonthBusToken,
-      { servers: BusServersToken, identities: BusIdentityStoreToken, mint: BusMintToken, entropy: EntropyToken },
+      FinalMonthBusPort,
+      { servers: BusServersPort, identities: BusIdentityStorePort, mint: BusMintPort, entropy: EntropyPort },
       ({ servers, identities, mint, entropy }) => {
         if (servers.length === 0) return noFinalMonthBus
         const login = makePlatformLogin(
@@ -144,8 +144,8 @@ export const monthBindings = (boot: Boot): readonly Binding[] => {
       },
     ),
     bind(
-      MonthUnitOfWorkToken,
-      { outbox: BindMailOutboxToken, auditChain: AuditChainToken, outboxNotifier: OutboxNotifierToken },
+      MonthUnitOfWorkPort,
+      { outbox: BindMailOutboxPort, auditChain: AuditChainPort, outboxNotifier: OutboxNotifierPort },
       ({ outbox, auditChain, outboxNotifier }) => {
         const unitOfWork = makeSqlUnitOfWork(
           database,
@@ -162,8 +162,8 @@ export const monthBindings = (boot: Boot): readonly Binding[] => {
       },
     ),
     bind(
-      ConsumptionUnitOfWorkToken,
-      { outbox: BindMailOutboxToken, auditChain: AuditChainToken, outboxNotifier: OutboxNotifierToken },
+      ConsumptionUnitOfWorkPort,
+      { outbox: BindMailOutboxPort, auditChain: AuditChainPort, outboxNotifier: OutboxNotifierPort },
       ({ outbox, auditChain, outboxNotifier }) => {
         const unitOfWork = makeSqlUnitOfWork(
           database,
@@ -176,14 +176,14 @@ export const monthBindings = (boot: Boot): readonly Binding[] => {
 
     ...closingBindings(boot),
     bind(
-      CloseMonthToken,
+      CloseMonthPort,
       {
-        gather: GatherMonthToken,
-        clock: ClockToken,
-        leases: LeaseStoreToken,
-        months: MonthStoreToken,
-        unitOfWork: MonthUnitOfWorkToken,
-        report: MonthReportToken,
+        gather: GatherMonthPort,
+        clock: ClockPort,
+        leases: LeaseStorePort,
+        months: MonthStorePort,
+        unitOfWork: MonthUnitOfWorkPort,
+        report: MonthReportPort,
       },
       (given) => makeCloseMonth({ ...given, digest: sha256, newHolder: randomUUID }),
     ),

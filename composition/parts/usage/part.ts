@@ -2,10 +2,10 @@ import { usageMigrations } from '../../../adapters/sql/usage/migrations.ts'
 import { makeSqlDatabaseInventory } from '../../../adapters/sql/usage/database-inventory.ts'
 import { makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-store.ts'
 import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'
-import { UsageReportStoreToken } from '../../../core/usage/reports/ports.ts'
-import { DatabaseInventoryToken, UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
+import { UsageReportStorePort } from '../../../core/usage/reports/ports.ts'
+import { DatabaseInventoryPort, UsageViewStorePort } from '../../../core/usage/views/ports.ts'
 import { usageEvents } from '../../../core/usage/events/types.ts'
-import { UsageEventTallyToken, UsageIntakeToken } from '../../../core/usage/events/reports.ts'
+import { UsageEventTallyPort, UsageIntakePort } from '../../../core/usage/events/reports.ts'
 import { usagePlugin } from '../../../plugins/usage/plugin.ts'
 import { bind, using } from '../../part/binding.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
@@ -39,9 +39,9 @@ export const part = definePart({
     return [
       ...eventBindings(boot),
       ...monthBindings(boot),
-      bind(UsageViewStoreToken, {}, () => makeSqlUsageViewStore(database)(database)),
-      bind(UsageReportStoreToken, {}, () => makeSqlUsageReportStore(database)(database)),
-      bind(DatabaseInventoryToken, {}, () => makeSqlDatabaseInventory(database)(database)),
+      bind(UsageViewStorePort, {}, () => makeSqlUsageViewStore(database)(database)),
+      bind(UsageReportStorePort, {}, () => makeSqlUsageReportStore(database)(database)),
+      bind(DatabaseInventoryPort, {}, () => makeSqlDatabaseInventory(database)(database)),
     ]
   },
   metrics: [
@@ -59,7 +59,7 @@ export const part = definePart({
           help: 'Messages of the bus with usage events that are not handled yet; absent without a bus.',
         },
       },
-      { tally: UsageEventTallyToken, intake: UsageIntakeToken },
+      { tally: UsageEventTallyPort, intake: UsageIntakePort },
       ({ tally, intake }) =>
         async () => ({
           moorage_usage_events_total: { ...tally },
@@ -67,5 +67,5 @@ export const part = definePart({
         }),
     ),
   ],
-  start: using({ intake: UsageIntakeToken }, ({ intake }) => intake.start()),
+  start: using({ intake: UsageIntakePort }, ({ intake }) => intake.start()),
 })

@@ -1,20 +1,20 @@
 import { definedFields } from '../../../core/kernel/json.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { ContractStore } from '../../../core/contracts/ports.ts'
-import { ContractStoreToken } from '../../../core/contracts/ports.ts'
+import { ContractStorePort } from '../../../core/contracts/ports.ts'
 import type { ContractId, TermsVersion } from '../../../core/contracts/types.ts'
-import { MembershipStoreToken } from '../../../core/organizations/ports.ts'
+import { MembershipStorePort } from '../../../core/organizations/ports.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../../core/usage/amounts.ts'
 import { monthText, parseMonthText } from '../../../core/usage/month.ts'
 import type { CloseInput } from '../../../core/usage/months/close.ts'
-import { CloseMonthToken } from '../../../core/usage/months/close.ts'
+import { CloseMonthPort } from '../../../core/usage/months/close.ts'
 import type { ExplainedPiece } from '../../../core/usage/months/explain.ts'
 import { makeExplain } from '../../../core/usage/months/explain.ts'
-import { MonthStoreToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
+import { MonthStorePort, UsageInputsPort } from '../../../core/usage/months/ports.ts'
 import type { MonthKey, UsageSegment } from '../../../core/usage/types.ts'
 import { usageClasses, usageProducts } from '../../../core/usage/types.ts'
-import { UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
+import { UsageViewStorePort } from '../../../core/usage/views/ports.ts'
 import { operatorCall } from '../../part/operator.ts'
 import type { CommonOptions, ExitCode, PartContext, Ports } from '../../part/command-context.ts'
 import { printJson } from '../../part/command-context.ts'
@@ -52,7 +52,7 @@ const onMonth = (
       context.say('--month is a month in the form 2026-11.')
       return 2
     }
-    const account = await composition.container.resolve(MembershipStoreToken).findAccount(options.org)
+    const account = await composition.container.resolve(MembershipStorePort).findAccount(options.org)
     if (account === undefined) {
       context.say(`There is no account ${printable(options.org)}.`)
       return 1
@@ -78,7 +78,7 @@ const closeAs =
   (operation: string, as: CloseInput['as']) =>
   (context: PartContext, options: UsageMonthOptions): Promise<ExitCode> =>
     onMonth(context, options, async ({ container }, place) => {
-      const close = container.resolve(CloseMonthToken)
+      const close = container.resolve(CloseMonthPort)
       const interrupt = new AbortController()
       const forget = context.onInterrupt?.(() => interrupt.abort())
       try {
@@ -182,9 +182,9 @@ export const usageExplain = (context: PartContext, options: UsageExplainOptions)
       return 2
     }
     const explain = makeExplain({
-      months: container.resolve(MonthStoreToken),
-      inputs: container.resolve(UsageInputsToken),
-      views: container.resolve(UsageViewStoreToken),
+      months: container.resolve(MonthStorePort),
+      inputs: container.resolve(UsageInputsPort),
+      views: container.resolve(UsageViewStorePort),
     })
     const explained = await explain({
       ...place,
@@ -200,7 +200,7 @@ export const usageExplain = (context: PartContext, options: UsageExplainOptions)
     }
     const { month, segments, pieces, hasChanged } = explained.right
     const isJson = options.json === true
-    const terms = await termsOfSegments(container.resolve(ContractStoreToken), segments)
+    const terms = await termsOfSegments(container.resolve(ContractStorePort), segments)
     if (!isJson) {
       context.print(
         `Revision ${month.revision} of ${monthText(month.month)}, ${month.status}, computed at ` +

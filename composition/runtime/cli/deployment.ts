@@ -1,7 +1,7 @@
 import { fromWireJson, toWireJson } from '../../../core/kernel/json.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import type { Assembly } from '../assemble.ts'
-import { IdentitySettingsToken } from '../../../core/identity/ports.ts'
+import { IdentitySettingsPort } from '../../../core/identity/ports.ts'
 import type { LoadedConfig } from '../config/config.ts'
 import type { FrameSettings } from '../../part/frame-settings.ts'
 import { buildDocument } from '../http/openapi/document.ts'
@@ -86,7 +86,7 @@ export interface OpenApiOptions extends CommonOptions {
 
 export const printOpenApi = async (context: FrameContext, options: OpenApiOptions): Promise<ExitCode> => {
   const { assembly, boot, container, tags } = await describeDeployment(await configOf(context, options))
-  const { sessionCookie } = container.resolve(IdentitySettingsToken)
+  const { sessionCookie } = container.resolve(IdentitySettingsPort)
   const facts = { baseUrl: boot.baseUrl(), sessionCookie, deployment: boot.deployment, tags }
   const whole = buildDocument(assembly.routes, facts)
   const document = options.tag === undefined ? whole : documentOfTag(whole, options.tag)

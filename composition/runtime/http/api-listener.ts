@@ -1,15 +1,15 @@
-import { AuditDenialsToken } from '../../../core/audit/ports.ts'
-import { AuthorizerToken } from '../../../core/authz/ports.ts'
+import { AuditDenialsPort } from '../../../core/audit/ports.ts'
+import { AuthorizerPort } from '../../../core/authz/ports.ts'
 import { hasAccessTokenForm } from '../../../core/identity/tokens/access-tokens.ts'
 import {
-  AuthenticatorToken,
-  CsrfTokensToken,
-  IdentitySettingsToken,
-  TokenDigestToken,
+  AuthenticatorPort,
+  CsrfTokensPort,
+  IdentitySettingsPort,
+  TokenDigestPort,
 } from '../../../core/identity/ports.ts'
-import { SessionResumptionToken } from '../../../core/identity/sessions/ports.ts'
-import { PauseInLongTurnToken } from '../../../core/kernel/clock.ts'
-import { IdempotencyStoreToken } from '../../../core/kernel/idempotency.ts'
+import { SessionResumptionPort } from '../../../core/identity/sessions/ports.ts'
+import { PauseInLongTurnPort } from '../../../core/kernel/clock.ts'
+import { IdempotencyStorePort } from '../../../core/kernel/idempotency.ts'
 import type { Names } from '../../../plugins/kit/names.ts'
 import { makeNames } from '../../../plugins/kit/names.ts'
 import type { Assembly, Listener } from '../assemble.ts'
@@ -42,15 +42,15 @@ const noPages: Pages = { documentation: () => undefined, frontend: () => undefin
 
 /** The ports of which a listener is made. */
 export const ofApiListener = {
-  authenticator: AuthenticatorToken,
-  authorizer: AuthorizerToken,
-  csrf: CsrfTokensToken,
-  idempotency: IdempotencyStoreToken,
-  denials: AuditDenialsToken,
-  digest: TokenDigestToken,
-  resumption: SessionResumptionToken,
-  sessions: IdentitySettingsToken,
-  pauseInLongTurn: PauseInLongTurnToken,
+  authenticator: AuthenticatorPort,
+  authorizer: AuthorizerPort,
+  csrf: CsrfTokensPort,
+  idempotency: IdempotencyStorePort,
+  denials: AuditDenialsPort,
+  digest: TokenDigestPort,
+  resumption: SessionResumptionPort,
+  sessions: IdentitySettingsPort,
+  pauseInLongTurn: PauseInLongTurnPort,
 }
 
 export interface ApiListenerInput {

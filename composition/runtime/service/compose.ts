@@ -9,8 +9,8 @@ import { isOpen } from '../../../core/kernel/deployment.ts'
 import type { WhyClosed } from '../closed-routes.ts'
 import { makeWhyClosed } from '../closed-routes.ts'
 import type { Log } from '../../../core/kernel/log.ts'
-import type { Token } from '../../../core/kernel/token.ts'
-import { TaskHandlersToken } from '../../../core/tasks/ports.ts'
+import type { PortKey } from '../../../core/kernel/port-key.ts'
+import { TaskHandlersPort } from '../../../core/tasks/ports.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
 import type { Needs } from '../../../plugins/kit/group.ts'
 import type { Assembly } from '../assemble.ts'
@@ -42,29 +42,29 @@ import {
 import { timerPause } from '../../../adapters/system/background.ts'
 import { lruCaches } from '../../../adapters/system/lru-caches.ts'
 import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
-import { ClockToken, PauseInLongTurnToken, PauseToken, TimeTrustToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
-import { IdempotencyStoreToken } from '../../../core/kernel/idempotency.ts'
-import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../../core/kernel/instances.ts'
-import { LogToken } from '../../../core/kernel/log.ts'
-import { PictureMakerToken } from '../../../core/kernel/picture.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
+import { ClockPort, PauseInLongTurnPort, PausePort, TimeTrustPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
+import { IdempotencyStorePort } from '../../../core/kernel/idempotency.ts'
+import { FleetPort, InstanceRegisterPort, LeaseStorePort } from '../../../core/kernel/instances.ts'
+import { LogPort } from '../../../core/kernel/log.ts'
+import { PictureMakerPort } from '../../../core/kernel/picture.ts'
 import { ofApiListener } from '../http/api-listener.ts'
 import { tracedBindings } from '../../part/spans.ts'
-import { FirstAdminToken } from '../../part/operator.ts'
+import { FirstAdminPort } from '../../part/operator.ts'
 import { bind } from '../../part/binding.ts'
 
 /** Returns how the ports of the frame are made, which belong to no part. */
 const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
-  bind(ClockToken, {}, () => boot.clock),
-  bind(TimeTrustToken, {}, () => boot.clock),
-  bind(PauseToken, {}, () => timerPause),
-  bind(PauseInLongTurnToken, {}, () => pauseInLongTurn),
-  bind(EntropyToken, {}, () => systemEntropy),
-  bind(CachesToken, {}, () => lruCaches),
-  bind(LogToken, {}, () => boot.log),
-  bind(SecretBoxToken, {}, () => boot.secretBox),
-  bind(PictureMakerToken, {}, () => {
+  bind(ClockPort, {}, () => boot.clock),
+  bind(TimeTrustPort, {}, () => boot.clock),
+  bind(PausePort, {}, () => timerPause),
+  bind(PauseInLongTurnPort, {}, () => pauseInLongTurn),
+  bind(EntropyPort, {}, () => systemEntropy),
+  bind(CachesPort, {}, () => lruCaches),
+  bind(LogPort, {}, () => boot.log),
+  bind(SecretBoxPort, {}, () => boot.secretBox),
+  bind(PictureMakerPort, {}, () => {
     const turns = makeAccountTurns({
       pool: 'pictures',
       inAll: 1,
@@ -78,22 +78,22 @@ const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
       turns.run({ account: readings.account(), signal: readings.signal(), bytes, length: 1 + bytes / 65_536 }, work),
     )
   }),
-  bind(LeaseStoreToken, {}, () => makeSqlLeaseStore(boot.database)),
-  bind(IdempotencyStoreToken, {}, () => makeSqlIdempotencyStore(boot.database, boot.instanceId)),
-  bind(InstanceRegisterToken, {}, () =>
+  bind(LeaseStorePort, {}, () => makeSqlLeaseStore(boot.database)),
+  bind(IdempotencyStorePort, {}, () => makeSqlIdempotencyStore(boot.database, boot.instanceId)),
+  bind(InstanceRegisterPort, {}, () =>
     makeSqlInstanceRegister(boot.database, boot.instanceId, { version: releaseVersion, knownSchema }),
   ),
-  bind(FleetToken, { register: InstanceRegisterToken }, ({ register }) => makeSqlFleet(register)),
+  bind(FleetPort, { register: InstanceRegisterPort }, ({ register }) => makeSqlFleet(register)),
 ]
 
 /** The ports that `serve` needs beside those of the routes, jobs and tasks of plugins. */
 const frameNeeds = {
   ...ofApiListener,
-  register: InstanceRegisterToken,
-  fleet: FleetToken,
-  leases: LeaseStoreToken,
-  firstAdmin: FirstAdminToken,
-  taskHandlers: TaskHandlersToken,
+  register: InstanceRegisterPort,
+  fleet: FleetPort,
+  leases: LeaseStorePort,
+  firstAdmin: FirstAdminPort,
+  taskHandlers: TaskHandlersPort,
 }
 
 /** The resources to close when the service stops. */
@@ -217,7 +217,7 @@ export const compose = (input: ComposeInput): Composition => {
   )
   const plugins = parts.map(({ plugin }) => plugin)
   const assembly = assemble(plugins, container, boot.deployment)
-  container.resolve(TaskHandlersToken).declare(assembly.tasks)
+  container.resolve(TaskHandlersPort).declare(assembly.tasks)
   const whyClosed = makeWhyClosed(
     all.map(({ plugin }) => plugin),
     boot.deployment,
@@ -283,7 +283,10 @@ const neededBy = ({
 }
 
 /** Returns a function that tells which closed part provides a port. */
-const closedPortOf = ({ parts, settings }: PartsConfig, boot: Boot): ((port: Token<unknown>) => string | undefined) => {
+const closedPortOf = (
+  { parts, settings }: PartsConfig,
+  boot: Boot,
+): ((port: PortKey<unknown>) => string | undefined) => {
   const closed = parts.filter((part) => !isOpenPart(part, settings))
   return ({ key }) => {
     const part = closed.find((one) => provisionsOf(one, boot).some(({ token }) => token.key === key))

@@ -13,11 +13,11 @@ import { disksOf } from '../../../adapters/system/files.ts'
 import type { LocalClock } from '../../../adapters/system/system-clock.ts'
 import { isOpen } from '../../../core/kernel/deployment.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { IdempotencyStoreToken } from '../../../core/kernel/idempotency.ts'
-import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../../core/kernel/instances.ts'
+import { IdempotencyStorePort } from '../../../core/kernel/idempotency.ts'
+import { FleetPort, InstanceRegisterPort, LeaseStorePort } from '../../../core/kernel/instances.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import { recordChange } from '../../../core/kernel/unit-of-work.ts'
-import { PlatformUnitOfWorkToken } from '../../../core/platform/ports.ts'
+import { PlatformUnitOfWorkPort } from '../../../core/platform/ports.ts'
 import type { Assembly, Listener } from '../assemble.ts'
 import type { ListenAddress } from '../../part/setting-type.ts'
 import type { FrameSettings } from '../../part/frame-settings.ts'
@@ -36,7 +36,7 @@ import type { Composition, PartsConfig, StopSequence } from './compose.ts'
 import { compose, makeStopSequence } from './compose.ts'
 import { addressUrl, showAddress } from '../../part/setting-type.ts'
 import type { FirstAdmin } from '../../part/operator.ts'
-import { FirstAdminToken, operatorCall } from '../../part/operator.ts'
+import { FirstAdminPort, operatorCall } from '../../part/operator.ts'
 import type { Foundation } from './foundation.ts'
 import type { CertificateInUse } from './readiness.ts'
 import { makeCertificateInUse, readinessChecks, releasesCheck } from './readiness.ts'
@@ -199,7 +199,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined, backlogLength: 0, backlogAgeMs: 0 })),
     })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
-    const makeFirstAdmin = composition.container.resolve(FirstAdminToken)
+    const makeFirstAdmin = composition.container.resolve(FirstAdminPort)
     const firstAdmin = await patience.run(() => onceCommitted(makeFirstAdmin))
     // Instances that start together on an empty database have all found no rows before.
     if (input.acceptsKeyring !== true) await patience.run(() => refuseOtherKeyring(foundation, settings.keyring))
@@ -226,7 +226,7 @@ const onceCommitted = async <A>(step: () => Promise<A>): Promise<A> => {
 /** Writes a row of the audit log, by which the next start knows the key ring as that of the database. */
 const acceptKeyring = async ({ container }: Composition, foundation: Foundation): Promise<void> => {
   if (await isKeyringOf(foundation.database, foundation.keyring)) return
-  await recordChange(container.resolve(PlatformUnitOfWorkToken), operatorCall('serve.acceptKeyRing'), {
+  await recordChange(container.resolve(PlatformUnitOfWorkPort), operatorCall('serve.acceptKeyRing'), {
     action: 'key-ring.accepted',
     objectType: 'key-ring',
   })
@@ -293,7 +293,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   const certificate = makeCertificateInUse(boot.tls)
   const checks = [
     ...readinessChecks({ foundation, settings: boot.settings, certificate: certificate.current, logState }),
-    releasesCheck(container.resolve(FleetToken), knownSchema),
+    releasesCheck(container.resolve(FleetPort), knownSchema),
     ...parts.flatMap((part) => part.checks?.make(container.give(part.checks.needs)) ?? []),
   ]
   for (const { gauges, read } of parts.flatMap((part) => part.metrics ?? []))
@@ -404,8 +404,8 @@ const startHeartbeat = async (
   { keyring }: Foundation,
   stops: StopSequence,
 ): Promise<void> => {
-  const register = container.resolve(InstanceRegisterToken)
-  const idempotency = container.resolve(IdempotencyStoreToken)
+  const register = container.resolve(InstanceRegisterPort)
+  const idempotency = container.resolve(IdempotencyStorePort)
   let told: string | undefined
   const sayAlive = async (): Promise<void> => {
     const { trouble, ...keys } = await keyring.refresh()
@@ -443,7 +443,7 @@ const runJobs = (
 ): void => {
   const jobs = startJobs({
     jobs: assembly.jobs.map(({ job }) => job),
-    leases: container.resolve(LeaseStoreToken),
+    leases: container.resolve(LeaseStorePort),
     holder: instanceId,
     log: boot.log,
     trusted: () => boot.clock.trusted(),

@@ -4,7 +4,7 @@ import { defineFailure, type Failure, type Outcome } from '../../kernel/failure.
 import type { AccountId, ClusterId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { SubmitFailure, SubmittedTask } from '../../tasks/ports.ts'
 import type { Cluster, ClusterConnection } from '../types.ts'
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../ports.ts'
@@ -210,14 +210,14 @@ export interface Hubs {
     grant: AccessGrant,
   ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
 }
-export const HubsToken = token<Hubs>('clusters.Hubs')
+export const HubsPort = portKey<Hubs>('clusters.Hubs')
 
 /** Opens clusters with the credential of their records, for work that the service does without a caller. */
 export interface OwnSpokes {
   /** Every request ends with the signal. */
   open(connection: ClusterConnection, signal: AbortSignal): Hub
 }
-export const OwnSpokesPort = token<OwnSpokes>('clusters.OwnSpokes')
+export const OwnSpokesPort = portKey<OwnSpokes>('clusters.OwnSpokes')
 
 /** Where a hub is reached. */
 export interface HubAddress {
@@ -234,7 +234,7 @@ export interface ClusterInfoReader {
   /** Returns undefined if the text is not a kubeconfig, or its first cluster has no https address. */
   addressOf(kubeconfig: string): HubAddress | undefined
 }
-export const ClusterInfoReaderToken = token<ClusterInfoReader>('clusters.ClusterInfoReader')
+export const ClusterInfoReaderPort = portKey<ClusterInfoReader>('clusters.ClusterInfoReader')
 
 /** The hub that manages a cluster, and the name under which it does. */
 export interface FoundHub {
@@ -255,7 +255,7 @@ export interface SpokeHubs {
   /** Returns the name under which the hub with that UID manages the cluster, by the agents on the cluster alone. */
   nameByAgents(call: SignedInCall<never>, cluster: Cluster, hubUid: string): Promise<string | undefined>
 }
-export const SpokeHubsToken = token<SpokeHubs>('clusters.SpokeHubs')
+export const SpokeHubsPort = portKey<SpokeHubs>('clusters.SpokeHubs')
 
 /** A spoke, as the controllers of its hub know it. */
 export interface SpokeIdentity {
@@ -281,7 +281,7 @@ export interface SpokeSupplies {
    */
   supply(call: SignedInCall<never>, record: Cluster, managed: HubObject): Promise<boolean>
 }
-export const SpokeSuppliesToken = token<SpokeSupplies>('clusters.SpokeSupplies')
+export const SpokeSuppliesPort = portKey<SpokeSupplies>('clusters.SpokeSupplies')
 
 export type SpokeRemovalFailure = HubReadFailure | SubmitFailure | Failure<'AccessDenied' | 'ClusterInUse'>
 
@@ -297,4 +297,4 @@ export interface SpokeRemovals {
     responseId: string | undefined,
   ): Outcome<SpokeRemovalFailure, SubmittedTask>
 }
-export const SpokeRemovalsToken = token<SpokeRemovals>('clusters.SpokeRemovals')
+export const SpokeRemovalsPort = portKey<SpokeRemovals>('clusters.SpokeRemovals')

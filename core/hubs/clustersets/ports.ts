@@ -1,6 +1,6 @@
 import type { Hub, HubObject, HubReadFailure } from '../../clusters/hubs/ports.ts'
 import type { Outcome } from '../../kernel/failure.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 
 /** Judges spokes by the features that they report to their hub. */
 export interface ProfileJudge {
@@ -10,4 +10,4 @@ export interface ProfileJudge {
    */
   satisfying(hub: Hub, clusters: readonly HubObject[], profile: string): Outcome<HubReadFailure, readonly HubObject[]>
 }
-export const ProfileJudgeToken = token<ProfileJudge>('clustersets.ProfileJudge')
+export const ProfileJudgePort = portKey<ProfileJudge>('clustersets.ProfileJudge')

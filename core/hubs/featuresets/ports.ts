@@ -1,5 +1,5 @@
 import type { TimeSlices } from '../../kernel/clock.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { FeatureClaims } from './claims.ts'
 
 /**
@@ -7,10 +7,10 @@ import type { FeatureClaims } from './claims.ts'
  * is neither is in no range.
  */
 export type VersionInRange = (version: string, range: string) => boolean
-export const VersionInRangeToken = token<VersionInRange>('featuresets.VersionInRange')
+export const VersionInRangePort = portKey<VersionInRange>('featuresets.VersionInRange')
 
 /** One for the whole service, so that all routes share what it keeps. */
-export const FeatureClaimsToken = token<FeatureClaims>('featuresets.FeatureClaims')
+export const FeatureClaimsPort = portKey<FeatureClaims>('featuresets.FeatureClaims')
 
 /** Runs the work on one spoke after that on another, so that other requests do not wait for a large cluster set. */
-export const SpokeSlicesToken = token<TimeSlices>('featuresets.SpokeSlices')
+export const SpokeSlicesPort = portKey<TimeSlices>('featuresets.SpokeSlices')

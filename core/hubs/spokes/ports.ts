@@ -1,6 +1,6 @@
 import type { HubKind } from '../../clusters/hubs/ports.ts'
 import type { AccountId, UserId } from '../../kernel/ids.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 
 /** The subject of a certificate request. A name that occurs several times in it is not readable. */
 export interface RequestSubject {
@@ -20,7 +20,7 @@ export interface CertificateRequestReader {
    */
   subjectOf(request: string): Promise<RequestSubject | undefined>
 }
-export const CertificateRequestReaderToken = token<CertificateRequestReader>('spokes.CertificateRequestReader')
+export const CertificateRequestReaderPort = portKey<CertificateRequestReader>('spokes.CertificateRequestReader')
 
 /** A person of an account, as hubs know them. */
 export interface HubMember {
@@ -38,7 +38,7 @@ export interface HubMembers {
    */
   listOf(accountId: AccountId): Promise<readonly HubMember[]>
 }
-export const HubMembersToken = token<HubMembers>('spokes.HubMembers')
+export const HubMembersPort = portKey<HubMembers>('spokes.HubMembers')
 
 /** The images of the agents that an import installs on a spoke. */
 export interface AgentImages {
@@ -49,7 +49,7 @@ export interface AgentImages {
    */
   readonly version: string | undefined
 }
-export const AgentImagesToken = token<AgentImages>('spokes.AgentImages')
+export const AgentImagesPort = portKey<AgentImages>('spokes.AgentImages')
 
 /** In the namespace of a spoke on its hub. */
 export const addOnKind: HubKind = {

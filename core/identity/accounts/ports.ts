@@ -1,6 +1,6 @@
 import type { AccountId, UserId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 
 /** A deactivated account that can still be reactivated. */
 export interface DeactivatedAccount {
@@ -75,7 +75,7 @@ export interface AvatarStore {
 export interface ContentDigest {
   of(bytes: Uint8Array): string
 }
-export const ContentDigestToken = token<ContentDigest>('identity.ContentDigest')
+export const ContentDigestPort = portKey<ContentDigest>('identity.ContentDigest')
 
 /** How many rows per page each user interface shows to a user. Lists of this API use `limit` instead. */
 export interface PageSizes {

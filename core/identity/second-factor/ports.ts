@@ -2,7 +2,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { UnspentCode } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 
 /** A user's second factor as stored. */
 export interface SecondFactorRecord {
@@ -53,7 +53,7 @@ export interface OneTimePasswords {
   /** Returns the time step of a code, at most one step from the current one; undefined if the code is wrong. */
   stepOf(seed: Secret, code: string, now: Date): number | undefined
 }
-export const OneTimePasswordsToken = token<OneTimePasswords>('identity.OneTimePasswords')
+export const OneTimePasswordsPort = portKey<OneTimePasswords>('identity.OneTimePasswords')
 
 export interface PresentedCode {
   readonly userId: UserId
@@ -71,7 +71,7 @@ export interface PresentedCode {
 export type UseOneTimeCode = (
   presented: PresentedCode,
 ) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, void>
-export const UseOneTimeCodeToken = token<UseOneTimeCode>('identity.UseOneTimeCode')
+export const UseOneTimeCodePort = portKey<UseOneTimeCode>('identity.UseOneTimeCode')
 
 /**
  * Judges a code as `UseOneTimeCode` does and counts a wrong one, but does not use up a correct one: it remains correct
@@ -96,4 +96,4 @@ export interface QrCodes {
   /** Returns a PNG as a `data:` URL. */
   dataUrl(text: Secret): Promise<string>
 }
-export const QrCodesToken = token<QrCodes>('identity.QrCodes')
+export const QrCodesPort = portKey<QrCodes>('identity.QrCodes')

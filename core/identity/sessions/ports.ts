@@ -2,7 +2,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Call, Principal } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { RememberedId } from '../types.ts'
 
 /**
@@ -82,7 +82,7 @@ export interface SessionResumption {
   /** Returns the user whom a valid cookie `value` remembers, and changes nothing. Undefined for any other value. */
   userOf(value: Secret): Promise<UserId | undefined>
 }
-export const SessionResumptionToken = token<SessionResumption>('identity.SessionResumption')
+export const SessionResumptionPort = portKey<SessionResumption>('identity.SessionResumption')
 
 /** Passes for the message bus. Browsers send them to its websocket in a cookie. */
 export interface BusPasses {
@@ -93,4 +93,4 @@ export interface BusPasses {
    */
   passFor(user: { readonly userId: UserId; readonly login: string }, validSeconds: number): Promise<Secret | undefined>
 }
-export const BusPassesToken = token<BusPasses>('identity.BusPasses')
+export const BusPassesPort = portKey<BusPasses>('identity.BusPasses')

@@ -4,7 +4,7 @@ import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId, ClusterId, OrgId, TokenId, UserId } from '../../kernel/ids.ts'
 import type { Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { NewAccessToken } from '../types.ts'
 
 /** The cluster that a token is created for. */
@@ -38,7 +38,7 @@ export interface ClusterTokens {
     lifeSeconds: number | undefined,
   ): Outcome<Failure<'NotAuthenticated' | 'NotPermitted'>, ClusterToken>
 }
-export const ClusterTokensToken = token<ClusterTokens>('identity.ClusterTokens')
+export const ClusterTokensPort = portKey<ClusterTokens>('identity.ClusterTokens')
 
 /** The name, scopes or expiry are not valid for such a token. */
 export const ConfinedTokenRefused = defineFailure(
@@ -73,7 +73,7 @@ export interface ConfinedTokens {
     { readonly row: NewAccessToken; readonly value: Secret }
   >
 }
-export const ConfinedTokensToken = token<ConfinedTokens>('identity.ConfinedTokens')
+export const ConfinedTokensPort = portKey<ConfinedTokens>('identity.ConfinedTokens')
 
 /** The deployment has no signing key, or it cannot be used. The message names the setting. */
 export const CustomTokensOff = defineFailure(
@@ -94,7 +94,7 @@ export interface CustomTokenSubject {
 export interface CustomTokenIssuer {
   issue(subject: CustomTokenSubject, issuedAt: Date, expiresAt: Date): Outcome<Failure<'CustomTokensOff'>, Secret>
 }
-export const CustomTokenIssuerToken = token<CustomTokenIssuer>('identity.CustomTokenIssuer')
+export const CustomTokenIssuerPort = portKey<CustomTokenIssuer>('identity.CustomTokenIssuer')
 
 /** A token that expires soon, and the recipient of the warning. */
 export interface ExpiringToken {

@@ -9,7 +9,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import { hex } from '../../kernel/secret.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import type { MembershipStore } from '../../organizations/ports.ts'
 import type {
@@ -135,7 +135,7 @@ export const makeCreateInstaller = (deps: CreateInstallerDeps) => {
 }
 
 /** For the operator's commands. */
-export const CreateInstallerToken = token<ReturnType<typeof makeCreateInstaller>>('marketplace.CreateInstaller')
+export const CreateInstallerPort = portKey<ReturnType<typeof makeCreateInstaller>>('marketplace.CreateInstaller')
 
 interface InstallerDeps {
   readonly clock: Clock

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { Log } from '../../kernel/log.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { CloudAMetering, MeteredSubscriptions, MeteringTally, UsageDigests, UsageLedger } from './ports.ts'
 import { MeteringFailed, MeteringThrottled, UsageRefused } from './ports.ts'
 import { sendUsage, sentElsewhere } from './send-usage.ts'
@@ -43,7 +43,7 @@ export type ReportCloudA = (
   askedBy: string,
   usage: MeterUsage,
 ) => Outcome<Failure<'UsageRefused'> | Failure<'MeteringFailed'> | Failure<'MeteringThrottled'>, string>
-export const ReportCloudAToken = token<ReportCloudA>('metering.ReportCloudA')
+export const ReportCloudAPort = portKey<ReportCloudA>('metering.ReportCloudA')
 
 const hourMilliseconds = 3600 * 1000
 

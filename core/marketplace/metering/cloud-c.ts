@@ -5,7 +5,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { definedFields, isObject, listAt, toWireJson } from '../../kernel/json.ts'
 import type { Log } from '../../kernel/log.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type {
   MeteredSubscriptions,
   MeteringSettings,
@@ -46,7 +46,7 @@ export type ReportCloudC = (
   Failure<'MeteringFailed'> | Failure<'MeteringThrottled'> | Failure<'UsageInvalid'> | Failure<'UsageOverlaps'>,
   ReportAnswer
 >
-export const ReportCloudCToken = token<ReportCloudC>('metering.ReportCloudC')
+export const ReportCloudCPort = portKey<ReportCloudC>('metering.ReportCloudC')
 
 const valueText = ({ value }: Pick<UsageReport, 'value'>): string =>
   'int64' in value ? `int64 ${value.int64}` : `double ${value.double}`

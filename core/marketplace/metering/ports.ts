@@ -1,6 +1,6 @@
 import { defineFailure } from '../../kernel/failure.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type {
   MeteredCloud,
   MeteringCall,
@@ -65,7 +65,7 @@ export interface CloudAMetering {
    */
   report(usage: MeterUsage, clientToken: UsageKey): Promise<ProviderResult<string>>
 }
-export const CloudAMeteringToken = token<CloudAMetering>('metering.CloudAMetering')
+export const CloudAMeteringPort = portKey<CloudAMetering>('metering.CloudAMetering')
 
 /** Why the provider of cloud C takes no usage of a consumer. */
 export interface CheckError {
@@ -80,7 +80,7 @@ export interface ServiceControl {
   /** Reports usage. Accepted: the answer, which may list errors of operations. */
   report(operation: ServiceOperation): Promise<ProviderResult<ReportAnswer>>
 }
-export const ServiceControlToken = token<ServiceControl>('metering.ServiceControl')
+export const ServiceControlPort = portKey<ServiceControl>('metering.ServiceControl')
 
 /** Makes keys of usage, and digests. */
 export interface UsageDigests {
@@ -89,7 +89,7 @@ export interface UsageDigests {
   /** Returns a digest, 64 hexadecimal digits. */
   digest(texts: readonly string[]): string
 }
-export const UsageDigestsToken = token<UsageDigests>('metering.UsageDigests')
+export const UsageDigestsPort = portKey<UsageDigests>('metering.UsageDigests')
 
 /** What was found when usage was to be sent. */
 export type BegunUsage =
@@ -121,7 +121,7 @@ export interface UsageLedger {
   /** Removes what ended before an instant. Returns how many; at most `limit` of each table. */
   removeBefore(at: Date, limit: number): Promise<number>
 }
-export const UsageLedgerToken = token<UsageLedger>('metering.UsageLedger')
+export const UsageLedgerPort = portKey<UsageLedger>('metering.UsageLedger')
 
 /** The subscription whose usage this deployment reports. */
 export interface MeteredSubscriptions {
@@ -130,14 +130,14 @@ export interface MeteredSubscriptions {
   /** Counts usage that the provider accepted. The first makes a subscription that is bound running. */
   reported(ref: string): Promise<void>
 }
-export const MeteredSubscriptionsToken = token<MeteredSubscriptions>('metering.MeteredSubscriptions')
+export const MeteredSubscriptionsPort = portKey<MeteredSubscriptions>('metering.MeteredSubscriptions')
 
 /** Calls since the start of this process, by what became of them. */
 export interface MeteringTally {
   count(outcome: MeteringCall['outcome'] | 'partial' | 'repeated'): void
   counts(): Readonly<Record<string, number>>
 }
-export const MeteringTallyToken = token<MeteringTally>('metering.Tally')
+export const MeteringTallyPort = portKey<MeteringTally>('metering.Tally')
 
 export interface MeteringSettings {
   /** The cloud of this deployment; undefined if its marketplace takes no usage here. */
@@ -147,4 +147,4 @@ export interface MeteringSettings {
   /** Cloud C: an answer that lists errors of operations is a failure. */
   readonly isStrict: boolean
 }
-export const MeteringSettingsToken = token<MeteringSettings>('metering.Settings')
+export const MeteringSettingsPort = portKey<MeteringSettings>('metering.Settings')

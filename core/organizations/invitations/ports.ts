@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Brand, OrgId, TeamId, UserId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { MembershipRole } from '../types.ts'
 
 export type InvitationId = Brand<number, 'InvitationId'>
@@ -58,7 +58,7 @@ export interface InvitationStore {
   /** Reports whether the user has the address and has confirmed it. */
   holdsAddress(userId: UserId, key: string): Promise<boolean>
 }
-export const InvitationStoreToken = token<InvitationStore>('organizations.InvitationStore')
+export const InvitationStorePort = portKey<InvitationStore>('organizations.InvitationStore')
 
 /** Parses an e-mail address. */
 export interface AddressReader {
@@ -67,7 +67,7 @@ export interface AddressReader {
   /** Returns the address as people read it: an internationalized domain in Unicode. */
   readable(address: string): string
 }
-export const AddressReaderToken = token<AddressReader>('organizations.AddressReader')
+export const AddressReaderPort = portKey<AddressReader>('organizations.AddressReader')
 
 /** Generates the tokens of invitations. */
 export interface InvitationTokens {
@@ -76,4 +76,4 @@ export interface InvitationTokens {
   /** Returns the SHA-256, 32 bytes. */
   digest(value: string): Uint8Array
 }
-export const InvitationTokensToken = token<InvitationTokens>('organizations.InvitationTokens')
+export const InvitationTokensPort = portKey<InvitationTokens>('organizations.InvitationTokens')

@@ -1,6 +1,6 @@
 import { defineFailure, type Failure, type Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import type { ChartRef } from '../types.ts'
 
@@ -91,7 +91,7 @@ export interface ChartSource {
     signal: AbortSignal,
   ): Outcome<ChartFailure, FetchedChart>
 }
-export const ChartSourceToken = token<ChartSource>('packages.ChartSource')
+export const ChartSourcePort = portKey<ChartSource>('packages.ChartSource')
 
 /**
  * Begins the scheme of an address that a schema refers to, and ends its path, so that helm can neither fetch it nor open
@@ -126,7 +126,7 @@ export interface ChartTools {
    */
   packSchemas(chart: Chart, values: FreeObject): Outcome<Failure<'ValuesRefused'>, SchemaChart | undefined>
 }
-export const ChartToolsToken = token<ChartTools>('packages.ChartTools')
+export const ChartToolsPort = portKey<ChartTools>('packages.ChartTools')
 
 /**
  * YAML and JSON of charts and of their renderings, as in YamlText. Long texts are parsed in the background, so that
@@ -142,7 +142,7 @@ export interface ChartTexts {
   /** Returns a value as YAML. */
   print(value: Json): Promise<string>
 }
-export const ChartTextsToken = token<ChartTexts>('packages.ChartTexts')
+export const ChartTextsPort = portKey<ChartTexts>('packages.ChartTexts')
 
 /** A chart embedded in this service: texts by path, including Chart.yaml. */
 export interface EmbeddedChart {
@@ -153,4 +153,4 @@ export interface EmbeddedChart {
 
 /** Charts of sources of kind `Embed`, by the source's name. */
 export type EmbeddedCharts = ReadonlyMap<string, readonly EmbeddedChart[]>
-export const EmbeddedChartsToken = token<EmbeddedCharts>('packages.EmbeddedCharts')
+export const EmbeddedChartsPort = portKey<EmbeddedCharts>('packages.EmbeddedCharts')

@@ -1,5 +1,5 @@
 import { defineFailure, type Failure, type Outcome } from '../../kernel/failure.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import type { AppRelease, ResourceEditor, ResourceId } from './types.ts'
 import type { ReleaseKey } from '../types.ts'
@@ -37,11 +37,11 @@ export interface EditorCatalog {
     signal: AbortSignal,
   ): Outcome<Failure<'EditorMissing'> | MemberFailure, ResourceEditor>
 }
-export const EditorCatalogToken = token<EditorCatalog>('packages.EditorCatalog')
+export const EditorCatalogPort = portKey<EditorCatalog>('packages.EditorCatalog')
 
 /** Read-only access to installations that other programs of the same interface recorded in the cluster. */
 export interface AppReleases {
   /** Undefined if the cluster has none or does not show it to the caller. */
   find(cluster: MemberCluster, release: ReleaseKey, signal: AbortSignal): Outcome<MemberFailure, AppRelease | undefined>
 }
-export const AppReleasesToken = token<AppReleases>('packages.AppReleases')
+export const AppReleasesPort = portKey<AppReleases>('packages.AppReleases')

@@ -2,7 +2,7 @@ import type { MemberCluster } from '../../clusters/ports.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { SchemaChart } from '../charts/ports.ts'
 import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
 
@@ -33,7 +33,7 @@ export interface TextDiff {
    */
   lines(from: string, to: string): Promise<string>
 }
-export const TextDiffToken = token<TextDiff>('packages.TextDiff')
+export const TextDiffPort = portKey<TextDiff>('packages.TextDiff')
 
 /** The content of a release record: JSON, and files embedded as base64. */
 export interface StoredParts {
@@ -46,7 +46,7 @@ export interface RecordSizes {
   /** Returns the size of the stored value in bytes: JSON, compressed, in base64. */
   packed(parts: StoredParts): Promise<number>
 }
-export const RecordSizesToken = token<RecordSizes>('packages.RecordSizes')
+export const RecordSizesPort = portKey<RecordSizes>('packages.RecordSizes')
 
 /** No usable helm binary: none was found, or it is older than the minimum version. Reads do not need it. */
 export const HelmMissing = defineFailure('HelmMissing', 'Upstream', 'The installation has no usable helm.')
@@ -198,4 +198,4 @@ export interface HelmRunner {
   rollback(work: HelmWork, revision: number, signal: AbortSignal): Outcome<HelmFailure, void>
   uninstall(work: HelmWork, signal: AbortSignal): Outcome<HelmFailure, void>
 }
-export const HelmRunnerToken = token<HelmRunner>('packages.HelmRunner')
+export const HelmRunnerPort = portKey<HelmRunner>('packages.HelmRunner')

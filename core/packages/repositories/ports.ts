@@ -2,7 +2,7 @@ import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { defineFailure, type Failure, type Outcome } from '../../kernel/failure.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '../charts/ports.ts'
 import type {
   ChartRepository,
@@ -83,7 +83,7 @@ export interface ChartRepositoryStore {
   /** Returns the id of the removed row; undefined if there was none. */
   remove(accountId: AccountId, name: string): Promise<ChartRepositoryId | undefined>
 }
-export const ChartRepositoryStoreToken = token<ChartRepositoryStore>('chart-repositories.Store')
+export const ChartRepositoryStorePort = portKey<ChartRepositoryStore>('chart-repositories.Store')
 
 /** The stores that a change to repositories needs, in one transaction. */
 export interface ChartRepositoryStores {
@@ -91,13 +91,13 @@ export interface ChartRepositoryStores {
   readonly audit: AuditTrail
 }
 export type ChartRepositoryUnitOfWork = UnitOfWork<ChartRepositoryStores>
-export const ChartRepositoryUnitOfWorkToken = token<ChartRepositoryUnitOfWork>('chart-repositories.UnitOfWork')
+export const ChartRepositoryUnitOfWorkPort = portKey<ChartRepositoryUnitOfWork>('chart-repositories.UnitOfWork')
 
 /** Finds the repository that a chart source of kind `ChartRepository` names, with its credentials unsealed. */
 export interface NamedRepositories {
   find(tenantId: AccountId, name: string): Promise<RepositoryAccess | undefined>
 }
-export const NamedRepositoriesToken = token<NamedRepositories>('chart-repositories.Named')
+export const NamedRepositoriesPort = portKey<NamedRepositories>('chart-repositories.Named')
 
 /** Reads the contents of a repository through the guarded HTTP client. */
 export interface RepositoryReader {
@@ -113,11 +113,11 @@ export interface RepositoryReader {
     signal: AbortSignal,
   ): Outcome<RepositoryReadFailure, readonly ChartVersion[]>
 }
-export const RepositoryReaderToken = token<RepositoryReader>('chart-repositories.Reader')
+export const RepositoryReaderPort = portKey<RepositoryReader>('chart-repositories.Reader')
 
 /** Reads PEM text: one or more certificates, or a certificate with its key. */
 export interface PemReader {
   isCertificates(text: string): boolean
   isPair(certificatePem: string, keyPem: string): boolean
 }
-export const PemReaderToken = token<PemReader>('chart-repositories.PemReader')
+export const PemReaderPort = portKey<PemReader>('chart-repositories.PemReader')

@@ -5,7 +5,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { EventResult, ReportedEvent } from './types.ts'
 import { dayOf, daySeconds, secondOf } from '../month.ts'
 import type { IntakeCounts, IntakeSum, RefusedEvent, UsageOverviewStore } from '../overview-ports.ts'
@@ -27,7 +27,7 @@ export interface IntakeSums {
   /** Writes what was counted since the last time. What cannot be written is written the next time. */
   flush(): Promise<void>
 }
-export const IntakeSumsToken = token<IntakeSums>('usage.IntakeSums')
+export const IntakeSumsPort = portKey<IntakeSums>('usage.IntakeSums')
 
 /** Refused events that are kept of one cluster between two writes, and of all: the sums have them all. */
 const mostRefusedOfCluster = 20
@@ -144,7 +144,7 @@ export interface UsageReporters {
   /** People may, beside robot accounts. */
   readonly includePeople: boolean
 }
-export const UsageReportersToken = token<UsageReporters>('usage.Reporters')
+export const UsageReportersPort = portKey<UsageReporters>('usage.Reporters')
 
 /** Returns a use case for those who may report usage; others are refused before it does anything. */
 export const makeForReporters =

@@ -1,7 +1,7 @@
 import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type {
   MonthKey,
@@ -62,7 +62,7 @@ export interface UsageClusterStore {
   /** Returns the clusters after an id, by id: of one owner if it is given. */
   listAfter(after: number, limit: number, ownerId?: AccountId): Promise<readonly UsageCluster[]>
 }
-export const UsageClusterStoreToken = token<UsageClusterStore>('usage.UsageClusterStore')
+export const UsageClusterStorePort = portKey<UsageClusterStore>('usage.UsageClusterStore')
 
 /** Makes the intervals of an owner complete for a month that is about to be closed. Repeating it changes nothing. */
 export type SettleMonth = (call: Call, ownerId: AccountId, month: MonthKey) => Promise<void>
@@ -72,7 +72,7 @@ export interface UsageKindStore {
   /** Returns the row of a kind, which is inserted if there is none. Outside of transactions only. */
   ensure(kind: UsageKind): Promise<UsageKindId>
 }
-export const UsageKindStoreToken = token<UsageKindStore>('usage.UsageKindStore')
+export const UsageKindStorePort = portKey<UsageKindStore>('usage.UsageKindStore')
 
 /** An object as it is stored. */
 export interface StoredObject extends UsageObject {
@@ -167,7 +167,7 @@ export interface UsageEventStores {
   readonly facts: ClusterFactStore
 }
 export type UsageEventUnitOfWork = UnitOfWork<UsageEventStores>
-export const UsageEventUnitOfWorkToken = token<UsageEventUnitOfWork>('usage.EventUnitOfWork')
+export const UsageEventUnitOfWorkPort = portKey<UsageEventUnitOfWork>('usage.EventUnitOfWork')
 
 /** An interval of an object that sends heartbeats, with its present cut. */
 export interface CutInterval {
@@ -208,7 +208,7 @@ export interface UsageUpkeepStores {
   readonly upkeep: UsageUpkeepStore
 }
 export type UsageUpkeepUnitOfWork = UnitOfWork<UsageUpkeepStores>
-export const UsageUpkeepUnitOfWorkToken = token<UsageUpkeepUnitOfWork>('usage.UpkeepUnitOfWork')
+export const UsageUpkeepUnitOfWorkPort = portKey<UsageUpkeepUnitOfWork>('usage.UpkeepUnitOfWork')
 
 /** Removes what is no longer needed, a bounded number of rows at a time. */
 export interface UsageRetention {
@@ -224,4 +224,4 @@ export interface UsageRetention {
   /** Removes objects that were deleted before an instant, with their changes, at most `limit`. Returns how many. */
   removeObjects(deletedBefore: UnixSeconds, limit: number): Promise<number>
 }
-export const UsageRetentionToken = token<UsageRetention>('usage.UsageRetention')
+export const UsageRetentionPort = portKey<UsageRetention>('usage.UsageRetention')

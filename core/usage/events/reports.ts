@@ -9,7 +9,7 @@ import { uuidOf } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Call, OwnCall, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import { hourStart, monthOf, secondOf } from '../month.ts'
 import type { Arrival } from './intake.ts'
 import type { UnixSeconds, UsageClusterId } from '../types.ts'
@@ -34,7 +34,7 @@ type Verdicts = readonly (readonly Verdict[])[]
 
 /** What became of events in this process, for the metrics. */
 export type EventTally = Record<'accepted' | 'repeated' | RefusalReason | 'terminated', number>
-export const UsageEventTallyToken = token<EventTally>('usage.EventTally')
+export const UsageEventTallyPort = portKey<EventTally>('usage.EventTally')
 export const newEventTally = (): EventTally => ({
   accepted: 0,
   repeated: 0,
@@ -60,7 +60,7 @@ export interface EventReports {
     report: EventReport,
   ): Outcome<ReportFailure, readonly EventResult[]>
 }
-export const EventReportsToken = token<EventReports>('usage.EventReports')
+export const EventReportsPort = portKey<EventReports>('usage.EventReports')
 
 export interface ReportDeps {
   readonly clusters: Pick<UsageClusterStore, 'isKnown' | 'ensure'>
@@ -322,7 +322,7 @@ export interface UsageIntake {
    */
   lag(): Promise<number | undefined>
 }
-export const UsageIntakeToken = token<UsageIntake>('usage.UsageIntake')
+export const UsageIntakePort = portKey<UsageIntake>('usage.UsageIntake')
 
 /** Issues credentials with which a program of an account publishes events. */
 export interface UsageCredentials {
@@ -335,7 +335,7 @@ export interface UsageCredentials {
     { readonly endpoints: readonly string[]; readonly file: Secret<Uint8Array> }
   >
 }
-export const UsageCredentialsToken = token<UsageCredentials>('usage.UsageCredentials')
+export const UsageCredentialsPort = portKey<UsageCredentials>('usage.UsageCredentials')
 
 const retrySeconds = 5
 /**

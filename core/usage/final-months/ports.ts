@@ -1,5 +1,5 @@
 import type { BusRights } from '../../bus/types.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { UsageMonth } from '../types.ts'
 
 /** Subjects in the platform's account of the months of usage that have become final: `usage.months.<tenant>`. */
@@ -23,7 +23,7 @@ export interface FinalMonthOutbox {
   oldest(limit: number): Promise<readonly FinalMonthEvent[]>
   remove(event: Pick<FinalMonthEvent, 'id' | 'ownerId'>): Promise<void>
 }
-export const FinalMonthOutboxToken = token<FinalMonthOutbox>('usage.FinalMonthOutbox')
+export const FinalMonthOutboxPort = portKey<FinalMonthOutbox>('usage.FinalMonthOutbox')
 
 export interface FinalMonthMessage {
   readonly subject: string
@@ -39,4 +39,4 @@ export interface FinalMonthBus {
    */
   publish(messages: readonly FinalMonthMessage[]): Promise<void>
 }
-export const FinalMonthBusToken = token<FinalMonthBus>('usage.FinalMonthBus')
+export const FinalMonthBusPort = portKey<FinalMonthBus>('usage.FinalMonthBus')

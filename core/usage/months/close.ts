@@ -7,7 +7,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { LeaseStore } from '../../kernel/instances.ts'
 import { whileHeld } from '../../kernel/instances.ts'
 import type { Call } from '../../kernel/principal.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import { certainlyAheadSeconds, laterByMonths, monthEnd, monthOf, monthText } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageMonth, UsageMonthStatus } from '../types.ts'
@@ -88,7 +88,7 @@ export interface CloseDeps {
 }
 
 export type CloseMonth = (call: Call, input: CloseInput) => Outcome<CloseFailure, ClosedMonth>
-export const CloseMonthToken = token<CloseMonth>('usage.CloseMonth')
+export const CloseMonthPort = portKey<CloseMonth>('usage.CloseMonth')
 
 /** The work of a dead holder is taken over after this time. */
 const leaseSeconds = 60

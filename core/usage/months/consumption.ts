@@ -6,7 +6,7 @@ import { unixSeconds } from '../../kernel/clock.ts'
 import type { Mail, MailOutbox } from '../../mail/ports.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { MonthKey, UnixSeconds, UsedAmount } from '../types.ts'
 import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../amounts.ts'
 import { monthEnd, monthOf, monthStart, monthText } from '../month.ts'
@@ -21,7 +21,7 @@ export interface ConsumptionStores {
   readonly mail: MailOutbox
 }
 export type ConsumptionUnitOfWork = UnitOfWork<ConsumptionStores>
-export const ConsumptionUnitOfWorkToken = token<ConsumptionUnitOfWork>('usage.ConsumptionUnitOfWork')
+export const ConsumptionUnitOfWorkPort = portKey<ConsumptionUnitOfWork>('usage.ConsumptionUnitOfWork')
 
 interface ConsumptionDeps {
   readonly clock: Clock

@@ -2,7 +2,7 @@ import type { Contract } from '../../contracts/types.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId, Brand } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { MailOutbox } from '../../mail/ports.ts'
 import type { FinalMonthOutbox } from '../final-months/ports.ts'
@@ -95,7 +95,7 @@ export interface UsageInputs {
   /** Returns the objects of all products in a cluster that have intervals in the month, ascending by UID. */
   objectsOf(clusterId: UsageClusterId, window: ReadWindow): AsyncIterable<readonly ReportedObject[]>
 }
-export const UsageInputsToken = token<UsageInputs>('usage.UsageInputs')
+export const UsageInputsPort = portKey<UsageInputs>('usage.UsageInputs')
 
 /** Names a spool within this process. */
 export type SpoolId = Brand<number, 'SpoolId'>
@@ -196,7 +196,7 @@ export interface MonthStore {
    */
   remove(id: UsageMonthId): Promise<void>
 }
-export const MonthStoreToken = token<MonthStore>('usage.MonthStore')
+export const MonthStorePort = portKey<MonthStore>('usage.MonthStore')
 
 /** What it takes to tell people of a month, in the transaction that publishes it. */
 export interface AnnounceStores {
@@ -214,13 +214,13 @@ export interface MonthStores extends AnnounceStores {
   readonly audit: AuditTrail
 }
 export type MonthUnitOfWork = UnitOfWork<MonthStores>
-export const MonthUnitOfWorkToken = token<MonthUnitOfWork>('usage.MonthUnitOfWork')
+export const MonthUnitOfWorkPort = portKey<MonthUnitOfWork>('usage.MonthUnitOfWork')
 
 /** Writes the report of a revision that is not visible yet, of its views. */
 export interface MonthReport {
   write(month: UsageMonth, signal: AbortSignal): Promise<void>
 }
-export const MonthReportToken = token<MonthReport>('usage.MonthReport')
+export const MonthReportPort = portKey<MonthReport>('usage.MonthReport')
 
 /** What contracts have used so far in a month. */
 export interface ConsumptionStore {
@@ -242,4 +242,4 @@ export interface ConsumptionStore {
   /** Returns false if the threshold was recorded as reached before. */
   markAlerted(contractId: number, month: MonthKey, threshold: number, at: Date): Promise<boolean>
 }
-export const ConsumptionStoreToken = token<ConsumptionStore>('usage.ConsumptionStore')
+export const ConsumptionStorePort = portKey<ConsumptionStore>('usage.ConsumptionStore')

@@ -1,5 +1,5 @@
 import type { AccountId, Brand } from '../../kernel/ids.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { UnixSeconds } from '../types.ts'
 
@@ -39,11 +39,11 @@ export interface OutageStore {
    */
   list(filter: OutageFilter): Promise<readonly Outage[]>
 }
-export const OutageStoreToken = token<OutageStore>('usage.OutageStore')
+export const OutageStorePort = portKey<OutageStore>('usage.OutageStore')
 
 export interface OutageStores {
   readonly outages: OutageStore
   readonly audit: AuditTrail
 }
 export type OutageUnitOfWork = UnitOfWork<OutageStores>
-export const OutageUnitOfWorkToken = token<OutageUnitOfWork>('usage.OutageUnitOfWork')
+export const OutageUnitOfWorkPort = portKey<OutageUnitOfWork>('usage.OutageUnitOfWork')

@@ -1,5 +1,5 @@
 import type { AccountId } from '../../kernel/ids.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { MonthKey, UsageMonth, UsageMonthId, UsageMonthStatus } from '../types.ts'
 
 /** A column of a table. Numbers are aligned to the right. */
@@ -105,4 +105,4 @@ export interface UsageReportStore {
   find(ownerId: AccountId, month: MonthKey, revision?: number): Promise<StoredReport | undefined>
   pieces(report: StoredReport): AsyncIterable<Uint8Array>
 }
-export const UsageReportStoreToken = token<UsageReportStore>('usage.UsageReportStore')
+export const UsageReportStorePort = portKey<UsageReportStore>('usage.UsageReportStore')

@@ -1,7 +1,7 @@
 import type { PackedText } from '../../kernel/exchange.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import { token } from '../../kernel/token.ts'
+import { portKey } from '../../kernel/port-key.ts'
 import type { ObjectChange } from '../events/types.ts'
 import type {
   MonthKey,
@@ -90,7 +90,7 @@ export interface UsageViewStore {
   /** Returns the items of the piece that has the item of this key, if any piece has it. */
   pieceWith(view: StoredUsageView, key: string): Promise<string | undefined>
 }
-export const UsageViewStoreToken = token<UsageViewStore>('usage.UsageViewStore')
+export const UsageViewStorePort = portKey<UsageViewStore>('usage.UsageViewStore')
 
 export type UsageViewId = number
 
@@ -166,4 +166,4 @@ export interface DatabaseInventory {
   /** Returns the namespaces that a cluster has reported, the oldest first; with a name, those of this name. */
   namespacesOf(clusterId: UsageClusterId, name?: string): Promise<readonly ReportedNamespace[]>
 }
-export const DatabaseInventoryToken = token<DatabaseInventory>('usage.DatabaseInventory')
+export const DatabaseInventoryPort = portKey<DatabaseInventory>('usage.DatabaseInventory')

@@ -1,5 +1,5 @@
-import { HubsToken } from '../../../core/clusters/hubs/ports.ts'
-import { ClusterStoreToken, ClusterUnitOfWorkToken } from '../../../core/clusters/ports.ts'
+import { HubsPort } from '../../../core/clusters/hubs/ports.ts'
+import { ClusterStorePort, ClusterUnitOfWorkPort } from '../../../core/clusters/ports.ts'
 import {
   makeBindNamespace,
   makeListBoundNamespaces,
@@ -15,9 +15,9 @@ import {
   makeDeleteClusterSet,
 } from '../../../core/hubs/clustersets/cluster-sets.ts'
 import { makeAddToClusterSet, makeRemoveFromClusterSet } from '../../../core/hubs/clustersets/membership.ts'
-import { ProfileJudgeToken } from '../../../core/hubs/clustersets/ports.ts'
-import { IdentitySettingsToken, IdentityStoresToken } from '../../../core/identity/ports.ts'
-import { MembershipStoreToken } from '../../../core/organizations/ports.ts'
+import { ProfileJudgePort } from '../../../core/hubs/clustersets/ports.ts'
+import { IdentitySettingsPort, IdentityStoresPort } from '../../../core/identity/ports.ts'
+import { MembershipStorePort } from '../../../core/organizations/ports.ts'
 import { placeOf, userWire, viewerOf } from '../../identity/accounts/user-wire.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
@@ -37,7 +37,7 @@ import {
 } from './cluster-sets.routes.ts'
 
 export const clusterSetGroup = defineGroup({
-  needs: { hubs: HubsToken, clusters: ClusterStoreToken, profiles: ProfileJudgeToken },
+  needs: { hubs: HubsPort, clusters: ClusterStorePort, profiles: ProfileJudgePort },
   routes: (given) => [
     handle(listClusterSets, makeListClusterSets(given), {
       input: ({ grant }) => grant,
@@ -64,10 +64,10 @@ export const clusterSetGroup = defineGroup({
 
 export const usersOfSetGroup = defineGroup({
   needs: {
-    hubs: HubsToken,
-    identity: IdentityStoresToken,
-    memberships: MembershipStoreToken,
-    settings: IdentitySettingsToken,
+    hubs: HubsPort,
+    identity: IdentityStoresPort,
+    memberships: MembershipStorePort,
+    settings: IdentitySettingsPort,
   },
   routes: ({ hubs, identity: { users }, memberships, settings }) => [
     handle(listUsersOfSet, makeListUsersOfSet({ hubs, memberships, users }), {
@@ -84,7 +84,7 @@ export const usersOfSetGroup = defineGroup({
 })
 
 export const clusterSetChangeGroup = defineGroup({
-  needs: { hubs: HubsToken, clusters: ClusterStoreToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: { hubs: HubsPort, clusters: ClusterStorePort, unitOfWork: ClusterUnitOfWorkPort },
   routes: (given) => [
     handle(createClusterSet, makeCreateClusterSet(given), {
       input: ({ grant, body: { clusterSet, clusters = [] } }) => ({ grant, clusterSet, clusters }),
@@ -96,7 +96,7 @@ export const clusterSetChangeGroup = defineGroup({
 })
 
 export const boundNamespaceGroup = defineGroup({
-  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: { hubs: HubsPort, unitOfWork: ClusterUnitOfWorkPort },
   routes: (given) => [
     handle(listBoundNamespaces, makeListBoundNamespaces(given), { input: ({ grant }) => grant }),
     handle(bindNamespace, makeBindNamespace(given), { input: ({ grant, body }) => ({ grant, ...body }) }),

@@ -1,6 +1,6 @@
-import { AuthorizerToken } from '../../../core/authz/ports.ts'
-import { HubsToken, SpokeSuppliesToken } from '../../../core/clusters/hubs/ports.ts'
-import { ClusterStoreToken, ClusterUnitOfWorkToken } from '../../../core/clusters/ports.ts'
+import { AuthorizerPort } from '../../../core/authz/ports.ts'
+import { HubsPort, SpokeSuppliesPort } from '../../../core/clusters/hubs/ports.ts'
+import { ClusterStorePort, ClusterUnitOfWorkPort } from '../../../core/clusters/ports.ts'
 import type { FeatureSetState } from '../../../core/hubs/featuresets/catalogue.ts'
 import {
   makeDisableFeatureSet,
@@ -8,7 +8,7 @@ import {
   makeListFeatureSets,
   makeUpdateFeatureSet,
 } from '../../../core/hubs/featuresets/feature-sets.ts'
-import { FeatureClaimsToken, SpokeSlicesToken, VersionInRangeToken } from '../../../core/hubs/featuresets/ports.ts'
+import { FeatureClaimsPort, SpokeSlicesPort, VersionInRangePort } from '../../../core/hubs/featuresets/ports.ts'
 import { makeValidateProfile } from '../../../core/hubs/featuresets/profiles.ts'
 import { makeCheckAutoUpdate, makeGetSuiteVersions, makeStartAutoUpdate } from '../../../core/hubs/featuresets/suite.ts'
 import { makeGetSyncStatus, makeListSyncStatuses } from '../../../core/hubs/featuresets/sync-status.ts'
@@ -54,10 +54,10 @@ const infoOf = ({
 
 export const featureSetGroup = defineGroup({
   needs: {
-    clusters: ClusterStoreToken,
-    hubs: HubsToken,
-    supplies: SpokeSuppliesToken,
-    unitOfWork: ClusterUnitOfWorkToken,
+    clusters: ClusterStorePort,
+    hubs: HubsPort,
+    supplies: SpokeSuppliesPort,
+    unitOfWork: ClusterUnitOfWorkPort,
   },
   routes: (given) => [
     handle(listFeatureSets, makeListFeatureSets(given), {
@@ -91,7 +91,7 @@ export const featureSetGroup = defineGroup({
 const usualProfile = 'dbaas-generic'
 
 export const profileGroup = defineGroup({
-  needs: { hubs: HubsToken, claims: FeatureClaimsToken, clusters: ClusterStoreToken, authorizer: AuthorizerToken },
+  needs: { hubs: HubsPort, claims: FeatureClaimsPort, clusters: ClusterStorePort, authorizer: AuthorizerPort },
   routes: (given) => [
     handle(validateProfile, makeValidateProfile(given), {
       input: ({ grant, query }) => ({ grant, profile: query.profile ?? usualProfile }),
@@ -104,7 +104,7 @@ export const profileGroup = defineGroup({
 })
 
 export const suiteGroup = defineGroup({
-  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: { hubs: HubsPort, unitOfWork: ClusterUnitOfWorkPort },
   routes: (given) => [
     handle(getSuiteVersions, makeGetSuiteVersions(given), {
       input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
@@ -119,7 +119,7 @@ export const suiteGroup = defineGroup({
 })
 
 export const syncStatusGroup = defineGroup({
-  needs: { hubs: HubsToken, claims: FeatureClaimsToken, isInRange: VersionInRangeToken, slices: SpokeSlicesToken },
+  needs: { hubs: HubsPort, claims: FeatureClaimsPort, isInRange: VersionInRangePort, slices: SpokeSlicesPort },
   routes: (given) => [
     handle(listSyncStatuses, makeListSyncStatuses(given), {
       input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),

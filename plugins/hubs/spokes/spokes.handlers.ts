@@ -1,28 +1,23 @@
 import type * as t from 'io-ts'
-import { AuthorizerToken } from '../../../core/authz/ports.ts'
-import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
+import { AuthorizerPort } from '../../../core/authz/ports.ts'
+import { ClusterTasksPort } from '../../../core/cluster-tasks/ports.ts'
+import { ClusterInfoReaderPort, HubsPort, SpokeHubsPort, SpokeSuppliesPort } from '../../../core/clusters/hubs/ports.ts'
 import {
-  ClusterInfoReaderToken,
-  HubsToken,
-  SpokeHubsToken,
-  SpokeSuppliesToken,
-} from '../../../core/clusters/hubs/ports.ts'
-import {
-  ClusterAddressesToken,
-  ClusterConnectionsToken,
+  ClusterAddressesPort,
+  ClusterConnectionsPort,
   ClusterDependentsPort,
-  ClusterStoreToken,
-  ClusterSurveyorToken,
-  ClusterTaskUnitOfWorkToken,
-  ClusterTransportToken,
-  ClusterUnitOfWorkToken,
-  CredentialSealerToken,
-  KubeconfigParserToken,
-  MemberClustersToken,
+  ClusterStorePort,
+  ClusterSurveyorPort,
+  ClusterTaskUnitOfWorkPort,
+  ClusterTransportPort,
+  ClusterUnitOfWorkPort,
+  CredentialSealerPort,
+  KubeconfigParserPort,
+  MemberClustersPort,
 } from '../../../core/clusters/ports.ts'
 import { hostingProviders } from '../../../core/clusters/types.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
-import { ClockToken, PauseToken, shortAge } from '../../../core/kernel/clock.ts'
+import { ClockPort, PausePort, shortAge } from '../../../core/kernel/clock.ts'
 import { makeAcceptSpokes } from '../../../core/hubs/spokes/acceptance.ts'
 import { makeSyncAccounts } from '../../../core/hubs/spokes/accounts.ts'
 import { makeConvertToSpoke } from '../../../core/hubs/spokes/conversion.ts'
@@ -39,7 +34,7 @@ import {
   makeListNotAccepted,
   makeReadManagedClusters,
 } from '../../../core/hubs/spokes/managed-clusters.ts'
-import { AgentImagesToken, CertificateRequestReaderToken, HubMembersToken } from '../../../core/hubs/spokes/ports.ts'
+import { AgentImagesPort, CertificateRequestReaderPort, HubMembersPort } from '../../../core/hubs/spokes/ports.ts'
 import { makeRemoveSpoke, removeSpokeKind } from '../../../core/hubs/spokes/removal.ts'
 import type { ImportOptions } from '../../clusters/codecs.ts'
 import { defineGroup } from '../../kit/group.ts'
@@ -93,7 +88,7 @@ const input = ({ grant }: { readonly grant: AccessGrant }): AccessGrant => grant
 const reply = (clusters: readonly ManagedCluster[]) => clusters.map(toManagedClusterInfo)
 
 export const managedClusterGroup = defineGroup({
-  needs: { authorizer: AuthorizerToken, clock: ClockToken, clusters: ClusterStoreToken, hubs: HubsToken },
+  needs: { authorizer: AuthorizerPort, clock: ClockPort, clusters: ClusterStorePort, hubs: HubsPort },
   routes: (given) => [
     handle(listHubs, makeListHubs(given), {
       input: ({ grant }) => grant.ownerId,
@@ -124,14 +119,14 @@ const clustersOf = (
 
 export const acceptanceGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    clusterInfo: ClusterInfoReaderToken,
-    clusters: ClusterStoreToken,
-    connections: ClusterConnectionsToken,
-    hubs: HubsToken,
-    members: HubMembersToken,
-    requests: CertificateRequestReaderToken,
-    unitOfWork: ClusterUnitOfWorkToken,
+    clock: ClockPort,
+    clusterInfo: ClusterInfoReaderPort,
+    clusters: ClusterStorePort,
+    connections: ClusterConnectionsPort,
+    hubs: HubsPort,
+    members: HubMembersPort,
+    requests: CertificateRequestReaderPort,
+    unitOfWork: ClusterUnitOfWorkPort,
   },
   routes: (given) => [
     handle(acceptSpokes, makeAcceptSpokes(given), {
@@ -178,17 +173,17 @@ const statedIn = ({ basicInfo, components }: Pick<Options, 'basicInfo' | 'compon
 /** The routes that import spokes and convert clusters to spokes. */
 export const importGroup = defineGroup({
   needs: {
-    addresses: ClusterAddressesToken,
-    authorizer: AuthorizerToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
-    clusterTasks: ClusterTasksToken,
-    hubs: HubsToken,
-    memberClusters: MemberClustersToken,
-    parser: KubeconfigParserToken,
-    seal: CredentialSealerToken,
-    spokeHubs: SpokeHubsToken,
-    unitOfWork: ClusterTaskUnitOfWorkToken,
+    addresses: ClusterAddressesPort,
+    authorizer: AuthorizerPort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
+    clusterTasks: ClusterTasksPort,
+    hubs: HubsPort,
+    memberClusters: MemberClustersPort,
+    parser: KubeconfigParserPort,
+    seal: CredentialSealerPort,
+    spokeHubs: SpokeHubsPort,
+    unitOfWork: ClusterTaskUnitOfWorkPort,
   },
   routes: (ports) => [
     handle(importSpoke, makeImportSpoke(ports), {
@@ -221,20 +216,20 @@ export const importGroup = defineGroup({
 /** The task that imports spokes. */
 export const importTaskGroup = defineGroup({
   needs: {
-    authorizer: AuthorizerToken,
-    clock: ClockToken,
-    clusterInfo: ClusterInfoReaderToken,
-    clusters: ClusterStoreToken,
-    clusterTasks: ClusterTasksToken,
-    connections: ClusterConnectionsToken,
-    hubs: HubsToken,
-    images: AgentImagesToken,
-    pause: PauseToken,
-    requests: CertificateRequestReaderToken,
-    spokeHubs: SpokeHubsToken,
-    supplies: SpokeSuppliesToken,
-    surveyor: ClusterSurveyorToken,
-    unitOfWork: ClusterUnitOfWorkToken,
+    authorizer: AuthorizerPort,
+    clock: ClockPort,
+    clusterInfo: ClusterInfoReaderPort,
+    clusters: ClusterStorePort,
+    clusterTasks: ClusterTasksPort,
+    connections: ClusterConnectionsPort,
+    hubs: HubsPort,
+    images: AgentImagesPort,
+    pause: PausePort,
+    requests: CertificateRequestReaderPort,
+    spokeHubs: SpokeHubsPort,
+    supplies: SpokeSuppliesPort,
+    surveyor: ClusterSurveyorPort,
+    unitOfWork: ClusterUnitOfWorkPort,
   },
   tasks: (ports) => [importSpokeTaskKind({ ...ports, acceptSpokes: makeAcceptSpokes(ports) })],
 })
@@ -242,16 +237,16 @@ export const importTaskGroup = defineGroup({
 /** The route that removes a spoke from a hub, and the task that does it. */
 export const removalGroup = defineGroup({
   needs: {
-    authorizer: AuthorizerToken,
-    clock: ClockToken,
-    clusters: ClusterStoreToken,
-    clusterTasks: ClusterTasksToken,
+    authorizer: AuthorizerPort,
+    clock: ClockPort,
+    clusters: ClusterStorePort,
+    clusterTasks: ClusterTasksPort,
     dependents: ClusterDependentsPort,
-    hubs: HubsToken,
-    memberClusters: MemberClustersToken,
-    pause: PauseToken,
-    transport: ClusterTransportToken,
-    unitOfWork: ClusterUnitOfWorkToken,
+    hubs: HubsPort,
+    memberClusters: MemberClustersPort,
+    pause: PausePort,
+    transport: ClusterTransportPort,
+    unitOfWork: ClusterUnitOfWorkPort,
   },
   routes: (given) => [
     handle(removeManagedCluster, makeRemoveSpoke(given), {

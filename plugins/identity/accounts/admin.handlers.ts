@@ -6,17 +6,17 @@ import type { UserEdit } from '../../../core/identity/accounts/user-changes.ts'
 import { makeEditUser, makeRenameUser, makeUnlockUser } from '../../../core/identity/accounts/user-changes.ts'
 import { makeImportUser } from '../../../core/identity/accounts/users.ts'
 import { makeSetPassword } from '../../../core/identity/authentication/passwords.ts'
-import { AttemptThrottleToken } from '../../../core/identity/attempt-ports.ts'
+import { AttemptThrottlePort } from '../../../core/identity/attempt-ports.ts'
 import {
-  CommonPasswordsToken,
-  DomainNamesToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
-  PasswordHasherToken,
+  CommonPasswordsPort,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  PasswordHasherPort,
 } from '../../../core/identity/ports.ts'
 import type { User, UserVisibility } from '../../../core/identity/types.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import { secret } from '../../../core/kernel/secret.ts'
@@ -65,14 +65,14 @@ const editOf = (body: t.TypeOf<typeof EditUserOption>): UserEdit =>
 /** The routes of site admins that create, change and delete users. */
 export const adminGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    commonPasswords: CommonPasswordsToken,
-    domains: DomainNamesToken,
-    hasher: PasswordHasherToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    throttle: AttemptThrottleToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    clock: ClockPort,
+    commonPasswords: CommonPasswordsPort,
+    domains: DomainNamesPort,
+    hasher: PasswordHasherPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    throttle: AttemptThrottlePort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = { ...given, passwords: passwordPolicyOf(given) }
@@ -129,7 +129,7 @@ export const adminGroup = defineGroup({
 
 /** The routes of site admins that read the addresses of all users. */
 export const adminEmailGroup = defineGroup({
-  needs: { domains: DomainNamesToken, stores: IdentityStoresToken },
+  needs: { domains: DomainNamesPort, stores: IdentityStoresPort },
   routes: ({ domains, stores }) => [
     handle(adminListEmails, async (_call, { page }) => right(await stores.emails.listAll('', page)), {
       reply: ({ email, login }) => emailWire(email, login, domains),

@@ -12,15 +12,15 @@ import { makeSendTestMail } from '../../../core/identity/site-rules.ts'
 import { makeEditUserById } from '../../../core/identity/accounts/user-changes.ts'
 import { makeCreateUser } from '../../../core/identity/accounts/users.ts'
 import {
-  CommonPasswordsToken,
-  DomainNamesToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
-  PasswordHasherToken,
+  CommonPasswordsPort,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  PasswordHasherPort,
 } from '../../../core/identity/ports.ts'
 import type { User } from '../../../core/identity/types.ts'
-import { ClockToken, laterByDays, unixSeconds } from '../../../core/kernel/clock.ts'
+import { ClockPort, laterByDays, unixSeconds } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
@@ -88,13 +88,13 @@ const editOf = ({
 
 export const consoleGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    commonPasswords: CommonPasswordsToken,
-    domains: DomainNamesToken,
-    hasher: PasswordHasherToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    clock: ClockPort,
+    commonPasswords: CommonPasswordsPort,
+    domains: DomainNamesPort,
+    hasher: PasswordHasherPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = { ...given, passwords: passwordPolicyOf(given) }

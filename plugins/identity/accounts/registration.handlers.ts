@@ -8,18 +8,18 @@ import {
   makeValidateEmail,
   makeValidateName,
 } from '../../../core/identity/site-rules.ts'
-import { AllowancesToken } from '../../../core/identity/attempt-ports.ts'
+import { AllowancesPort } from '../../../core/identity/attempt-ports.ts'
 import {
-  CommonPasswordsToken,
-  DomainNamesToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
-  PasswordHasherToken,
-  TokenDigestToken,
+  CommonPasswordsPort,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  PasswordHasherPort,
+  TokenDigestPort,
 } from '../../../core/identity/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { passwordPolicyOf } from '../passwords.ts'
@@ -37,16 +37,16 @@ import {
 
 export const siteRulesGroup = defineGroup({
   needs: {
-    allowances: AllowancesToken,
-    clock: ClockToken,
-    commonPasswords: CommonPasswordsToken,
-    digest: TokenDigestToken,
-    domains: DomainNamesToken,
-    entropy: EntropyToken,
-    hasher: PasswordHasherToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    allowances: AllowancesPort,
+    clock: ClockPort,
+    commonPasswords: CommonPasswordsPort,
+    digest: TokenDigestPort,
+    domains: DomainNamesPort,
+    entropy: EntropyPort,
+    hasher: PasswordHasherPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => [
     handle(getRegistration, async () => right(await given.stores.siteRules.read()), {
@@ -72,7 +72,7 @@ export const siteRulesGroup = defineGroup({
 const verdictToWire = ({ status, message }: Verdict) => ({ Status: status, message })
 
 export const validationGroup = defineGroup({
-  needs: { allowances: AllowancesToken, domains: DomainNamesToken, stores: IdentityStoresToken },
+  needs: { allowances: AllowancesPort, domains: DomainNamesPort, stores: IdentityStoresPort },
   routes: (given) => [
     handle(validateUsername, makeValidateName(given), {
       input: ({ query }) => ({ name: query.user_name ?? '' }),

@@ -4,18 +4,18 @@ import type { PageSizes } from '../../../core/identity/accounts/ports.ts'
 import { makeDeleteOwnAccount } from '../../../core/identity/accounts/removal.ts'
 import { makeEditOwnProfile } from '../../../core/identity/accounts/user-changes.ts'
 import { makeChangeOwnPassword } from '../../../core/identity/authentication/passwords.ts'
-import { AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
+import { AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import {
-  CommonPasswordsToken,
-  CredentialStoreToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
-  DomainNamesToken,
-  PasswordHasherToken,
+  CommonPasswordsPort,
+  CredentialStorePort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  DomainNamesPort,
+  PasswordHasherPort,
 } from '../../../core/identity/ports.ts'
-import { UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
@@ -37,17 +37,17 @@ import { profileWire } from './user-wire.ts'
 
 export const settingsGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    commonPasswords: CommonPasswordsToken,
-    credentials: CredentialStoreToken,
-    domains: DomainNamesToken,
-    hasher: PasswordHasherToken,
-    onLocked: OnLockedToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    throttle: AttemptThrottleToken,
-    unitOfWork: IdentityUnitOfWorkToken,
-    useOneTimeCode: UseOneTimeCodeToken,
+    clock: ClockPort,
+    commonPasswords: CommonPasswordsPort,
+    credentials: CredentialStorePort,
+    domains: DomainNamesPort,
+    hasher: PasswordHasherPort,
+    onLocked: OnLockedPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    throttle: AttemptThrottlePort,
+    unitOfWork: IdentityUnitOfWorkPort,
+    useOneTimeCode: UseOneTimeCodePort,
   },
   routes: (given) => [
     handle(getUserSettings, makeGetOwnAccount(given), { reply: settingsWire }),
@@ -91,7 +91,7 @@ const pageSizesWire = ({ productUi, consoleUi, platformUi }: PageSizes) => ({
 })
 
 export const pageSizeGroup = defineGroup({
-  needs: { stores: IdentityStoresToken, unitOfWork: IdentityUnitOfWorkToken },
+  needs: { stores: IdentityStoresPort, unitOfWork: IdentityUnitOfWorkPort },
   routes: (given) => [
     handle(
       getPageSizes,

@@ -12,16 +12,16 @@ import {
   makeUnfollowUser,
 } from '../../../core/identity/accounts/profiles.ts'
 import { findUser } from '../../../core/identity/accounts/users.ts'
-import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
+import { ContentDigestPort } from '../../../core/identity/accounts/ports.ts'
 import {
-  DomainNamesToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
 } from '../../../core/identity/ports.ts'
 import type { User } from '../../../core/identity/types.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { PictureMakerToken, pictureType } from '../../../core/kernel/picture.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { PictureMakerPort, pictureType } from '../../../core/kernel/picture.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
@@ -53,7 +53,7 @@ import {
 } from './users.routes.ts'
 
 export const userGroup = defineGroup({
-  needs: { domains: DomainNamesToken, stores: IdentityStoresToken, settings: IdentitySettingsToken },
+  needs: { domains: DomainNamesPort, stores: IdentityStoresPort, settings: IdentitySettingsPort },
   routes: ({ domains, stores, settings }) => [
     handle(getCaller, makeGetCaller({ stores }), {
       input: ({ query }) => ({ checksClientOrg: query.check_client_org === 'true' }),
@@ -94,12 +94,12 @@ const drawnIsFresh = 'public, max-age=86400'
 
 export const avatarGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    contentDigest: ContentDigestToken,
-    pictures: PictureMakerToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    clock: ClockPort,
+    contentDigest: ContentDigestPort,
+    pictures: PictureMakerPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => [
     handle(setAvatar, makeSetAvatar(given), { input: ({ body }) => body.image }),
@@ -131,10 +131,10 @@ export const avatarGroup = defineGroup({
 
 export const followGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    clock: ClockPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => {
     const { follows } = given.stores

@@ -1,25 +1,25 @@
 import { makeAskPasswordReset, makeResetPassword } from '../../../core/identity/authentication/passwords.ts'
-import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
+import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import type { SignedIn } from '../../../core/identity/authentication/sign-in.ts'
 import { makeSignIn, makeSignInWithCode } from '../../../core/identity/authentication/sign-in.ts'
 import { makeConfirmEmail } from '../../../core/identity/emails/link-codes.ts'
 import {
-  BackgroundToken,
-  CommonPasswordsToken,
-  CredentialStoreToken,
-  CsrfTokensToken,
-  DomainNamesToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
-  PasswordHasherToken,
-  TokenDigestToken,
+  BackgroundPort,
+  CommonPasswordsPort,
+  CredentialStorePort,
+  CsrfTokensPort,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  PasswordHasherPort,
+  TokenDigestPort,
 } from '../../../core/identity/ports.ts'
-import { UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
-import { BusPassesToken } from '../../../core/identity/sessions/ports.ts'
+import { UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
+import { BusPassesPort } from '../../../core/identity/sessions/ports.ts'
 import { makeSignOut } from '../../../core/identity/sessions/sessions.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { passwordPolicyOf } from '../passwords.ts'
@@ -28,19 +28,19 @@ import { confirmEmail, forgotPassword, resetPassword, signIn, signInWithCode, si
 
 export const signInGroup = defineGroup({
   needs: {
-    busPasses: BusPassesToken,
-    clock: ClockToken,
-    credentials: CredentialStoreToken,
-    csrf: CsrfTokensToken,
-    digest: TokenDigestToken,
-    entropy: EntropyToken,
-    domains: DomainNamesToken,
-    hasher: PasswordHasherToken,
-    onLocked: OnLockedToken,
-    settings: IdentitySettingsToken,
-    throttle: AttemptThrottleToken,
-    unitOfWork: IdentityUnitOfWorkToken,
-    useOneTimeCode: UseOneTimeCodeToken,
+    busPasses: BusPassesPort,
+    clock: ClockPort,
+    credentials: CredentialStorePort,
+    csrf: CsrfTokensPort,
+    digest: TokenDigestPort,
+    entropy: EntropyPort,
+    domains: DomainNamesPort,
+    hasher: PasswordHasherPort,
+    onLocked: OnLockedPort,
+    settings: IdentitySettingsPort,
+    throttle: AttemptThrottlePort,
+    unitOfWork: IdentityUnitOfWorkPort,
+    useOneTimeCode: UseOneTimeCodePort,
   },
   routes: (given) => {
     const { settings, csrf } = given
@@ -71,20 +71,20 @@ export const signInGroup = defineGroup({
 
 export const linkCodeGroup = defineGroup({
   needs: {
-    allowances: AllowancesToken,
-    background: BackgroundToken,
-    clock: ClockToken,
-    commonPasswords: CommonPasswordsToken,
-    credentials: CredentialStoreToken,
-    digest: TokenDigestToken,
-    domains: DomainNamesToken,
-    entropy: EntropyToken,
-    hasher: PasswordHasherToken,
-    onLocked: OnLockedToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    throttle: AttemptThrottleToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    allowances: AllowancesPort,
+    background: BackgroundPort,
+    clock: ClockPort,
+    commonPasswords: CommonPasswordsPort,
+    credentials: CredentialStorePort,
+    digest: TokenDigestPort,
+    domains: DomainNamesPort,
+    entropy: EntropyPort,
+    hasher: PasswordHasherPort,
+    onLocked: OnLockedPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    throttle: AttemptThrottlePort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => [
     handle(confirmEmail, makeConfirmEmail(given), { input: ({ body }) => body.code }),

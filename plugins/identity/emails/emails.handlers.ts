@@ -1,5 +1,5 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { AllowancesToken } from '../../../core/identity/attempt-ports.ts'
+import { AllowancesPort } from '../../../core/identity/attempt-ports.ts'
 import type { OwnEmailChange } from '../../../core/identity/emails/own-emails.ts'
 import {
   makeAddOwnEmails,
@@ -8,14 +8,14 @@ import {
   makeRemoveOwnEmails,
 } from '../../../core/identity/emails/own-emails.ts'
 import {
-  DomainNamesToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
-  TokenDigestToken,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  TokenDigestPort,
 } from '../../../core/identity/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { pageWithin } from '../../../core/kernel/page.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
@@ -43,14 +43,14 @@ const changeOf = (
 
 export const emailGroup = defineGroup({
   needs: {
-    allowances: AllowancesToken,
-    clock: ClockToken,
-    digest: TokenDigestToken,
-    domains: DomainNamesToken,
-    entropy: EntropyToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    allowances: AllowancesPort,
+    clock: ClockPort,
+    digest: TokenDigestPort,
+    domains: DomainNamesPort,
+    entropy: EntropyPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => {
     const { emails } = given.stores

@@ -1,15 +1,15 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import type { Proof } from '../../../core/identity/credentials.ts'
-import { AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
+import { AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import {
-  CredentialStoreToken,
-  IdentitySettingsToken,
-  IdentityStoresToken,
-  IdentityUnitOfWorkToken,
-  DomainNamesToken,
-  PasswordHasherToken,
-  TokenDigestToken,
+  CredentialStorePort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  DomainNamesPort,
+  PasswordHasherPort,
+  TokenDigestPort,
 } from '../../../core/identity/ports.ts'
 import { isEnrolled } from '../../../core/identity/second-factor/codes.ts'
 import {
@@ -19,10 +19,10 @@ import {
   makeReplaceRecoveryCodes,
   makeResetSecondFactor,
 } from '../../../core/identity/second-factor/enrollment.ts'
-import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { OneTimePasswordsPort, QrCodesPort, UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
-import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import type { SecondFactorProof } from '../codecs.ts'
@@ -45,21 +45,21 @@ const proofOf = ({ body: { password, passCode } }: { readonly body: t.TypeOf<typ
 
 export const secondFactorGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    credentials: CredentialStoreToken,
-    digest: TokenDigestToken,
-    entropy: EntropyToken,
-    domains: DomainNamesToken,
-    hasher: PasswordHasherToken,
-    onLocked: OnLockedToken,
-    oneTimePasswords: OneTimePasswordsToken,
-    qrCodes: QrCodesToken,
-    secretBox: SecretBoxToken,
-    settings: IdentitySettingsToken,
-    stores: IdentityStoresToken,
-    throttle: AttemptThrottleToken,
-    unitOfWork: IdentityUnitOfWorkToken,
-    useOneTimeCode: UseOneTimeCodeToken,
+    clock: ClockPort,
+    credentials: CredentialStorePort,
+    digest: TokenDigestPort,
+    entropy: EntropyPort,
+    domains: DomainNamesPort,
+    hasher: PasswordHasherPort,
+    onLocked: OnLockedPort,
+    oneTimePasswords: OneTimePasswordsPort,
+    qrCodes: QrCodesPort,
+    secretBox: SecretBoxPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    throttle: AttemptThrottlePort,
+    unitOfWork: IdentityUnitOfWorkPort,
+    useOneTimeCode: UseOneTimeCodePort,
   },
   routes: (given) => [
     handle(showSecurity, async ({ principal }) => right(await given.stores.secondFactors.find(principal.userId)), {

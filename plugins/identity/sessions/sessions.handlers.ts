@@ -1,12 +1,12 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../../core/identity/ports.ts'
+import { IdentityStoresPort, IdentityUnitOfWorkPort } from '../../../core/identity/ports.ts'
 import {
   makeEndUserSessions,
   makeRevokeOtherSessions,
   makeRevokeSession,
 } from '../../../core/identity/sessions/sessions.ts'
 import type { SessionRecord } from '../../../core/identity/types.ts'
-import { ClockToken, unixSeconds } from '../../../core/kernel/clock.ts'
+import { ClockPort, unixSeconds } from '../../../core/kernel/clock.ts'
 import type { SessionId } from '../../../core/kernel/ids.ts'
 import { pageWithin } from '../../../core/kernel/page.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
@@ -30,7 +30,7 @@ const listed = (sessions: readonly SessionRecord[], { call }: { readonly call: S
   sessions.map((session) => sessionWire(session, call.principal.sessionId))
 
 export const sessionGroup = defineGroup({
-  needs: { clock: ClockToken, stores: IdentityStoresToken, unitOfWork: IdentityUnitOfWorkToken },
+  needs: { clock: ClockPort, stores: IdentityStoresPort, unitOfWork: IdentityUnitOfWorkPort },
   routes: (given) => [
     handle(
       listSessions,

@@ -1,5 +1,5 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { IdentityStoresToken, IdentityUnitOfWorkToken, TokenDigestToken } from '../../../core/identity/ports.ts'
+import { IdentityStoresPort, IdentityUnitOfWorkPort, TokenDigestPort } from '../../../core/identity/ports.ts'
 import type { CreatedToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { makeDeleteToken, makeDeleteTokens, makeRotateToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { makeIssueCustomToken } from '../../../core/identity/tokens/delegated-tokens.ts'
@@ -9,9 +9,9 @@ import {
   makeDeleteOwnToken,
   makeListOwnTokens,
 } from '../../../core/identity/tokens/own-tokens.ts'
-import { CustomTokenIssuerToken } from '../../../core/identity/tokens/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { CustomTokenIssuerPort } from '../../../core/identity/tokens/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { createdWire, settingsTokenWire, tokenWire } from './codecs.ts'
@@ -29,11 +29,11 @@ import {
 
 export const tokenGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    digest: TokenDigestToken,
-    entropy: EntropyToken,
-    stores: IdentityStoresToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    clock: ClockPort,
+    digest: TokenDigestPort,
+    entropy: EntropyPort,
+    stores: IdentityStoresPort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => {
     const { stores, clock } = given
@@ -88,10 +88,10 @@ export const tokenGroup = defineGroup({
 
 export const customTokenGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    issuer: CustomTokenIssuerToken,
-    stores: IdentityStoresToken,
-    unitOfWork: IdentityUnitOfWorkToken,
+    clock: ClockPort,
+    issuer: CustomTokenIssuerPort,
+    stores: IdentityStoresPort,
+    unitOfWork: IdentityUnitOfWorkPort,
   },
   routes: (given) => [
     handle(getExtIdpToken, makeIssueCustomToken(given), { reply: (token) => ({ customToken: token.reveal() }) }),

@@ -2,10 +2,10 @@ import type * as t from 'io-ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
-import { ReportCloudAToken } from '../../../core/marketplace/metering/cloud-a.ts'
-import { ReportCloudCToken } from '../../../core/marketplace/metering/cloud-c.ts'
-import { ReadMeteredMonthToken } from '../../../core/marketplace/metering/hours/metered-months.ts'
-import { UsageInvalid, UsageLedgerToken } from '../../../core/marketplace/metering/ports.ts'
+import { ReportCloudAPort } from '../../../core/marketplace/metering/cloud-a.ts'
+import { ReportCloudCPort } from '../../../core/marketplace/metering/cloud-c.ts'
+import { ReadMeteredMonthPort } from '../../../core/marketplace/metering/hours/metered-months.ts'
+import { UsageInvalid, UsageLedgerPort } from '../../../core/marketplace/metering/ports.ts'
 import type {
   MeterUsage,
   RecordedCall,
@@ -51,7 +51,7 @@ const isReady = async (): Outcome<never, void> => right(undefined)
 
 /** The routes through which a vendor reports the usage of an installation. */
 export const meteringGroup = defineGroup({
-  needs: { reportCloudA: ReportCloudAToken, reportCloudC: ReportCloudCToken },
+  needs: { reportCloudA: ReportCloudAPort, reportCloudC: ReportCloudCPort },
   routes: (given) => [
     handle(
       reportCloudA,
@@ -107,7 +107,7 @@ const callReply = (call: RecordedCall): t.TypeOf<typeof MeteringCallRecord> => {
 
 /** The record of reports, for site admins. */
 export const meteringRecordGroup = defineGroup({
-  needs: { ledger: UsageLedgerToken, readMonth: ReadMeteredMonthToken },
+  needs: { ledger: UsageLedgerPort, readMonth: ReadMeteredMonthPort },
   routes: ({ ledger, readMonth }) => [
     handle(getMonth, async (_call, { query }) => right(await readMonth(query.month)), {
       reply: (figures) => ({

@@ -1,21 +1,21 @@
-import { ClockToken, laterByDays, TimeTrustToken } from '../../../core/kernel/clock.ts'
-import { LogToken } from '../../../core/kernel/log.ts'
-import { ReportCloudAToken } from '../../../core/marketplace/metering/cloud-a.ts'
-import { ReportCloudCToken } from '../../../core/marketplace/metering/cloud-c.ts'
+import { ClockPort, laterByDays, TimeTrustPort } from '../../../core/kernel/clock.ts'
+import { LogPort } from '../../../core/kernel/log.ts'
+import { ReportCloudAPort } from '../../../core/marketplace/metering/cloud-a.ts'
+import { ReportCloudCPort } from '../../../core/marketplace/metering/cloud-c.ts'
 import {
-  HourlySettingsToken,
-  MeteredHourStoreToken,
-  UsedHoursToken,
+  HourlySettingsPort,
+  MeteredHourStorePort,
+  UsedHoursPort,
 } from '../../../core/marketplace/metering/hours/ports.ts'
 import { makeReportHours } from '../../../core/marketplace/metering/hours/report-hours.ts'
 import { makeFindLateUsage, makeMailLosses } from '../../../core/marketplace/metering/hours/late-usage.ts'
 import {
-  MeteredSubscriptionsToken,
-  MeteringSettingsToken,
-  UsageLedgerToken,
+  MeteredSubscriptionsPort,
+  MeteringSettingsPort,
+  UsageLedgerPort,
 } from '../../../core/marketplace/metering/ports.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
-import { MarketplaceSettingsToken, MarketplaceUnitOfWorkToken } from '../../../core/marketplace/ports.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
+import { MarketplaceSettingsPort, MarketplaceUnitOfWorkPort } from '../../../core/marketplace/ports.ts'
 import { defineGroup } from '../../kit/group.ts'
 
 /** Longer than any provider takes usage, and than the books of a year are open. */
@@ -24,7 +24,7 @@ const slice = 500
 
 /** What keeps the record of reports small. */
 export const meteringUpkeepGroup = defineGroup({
-  needs: { clock: ClockToken, ledger: UsageLedgerToken },
+  needs: { clock: ClockPort, ledger: UsageLedgerPort },
   jobs: ({ clock, ledger }) => [
     {
       id: 'metering.expire',
@@ -38,19 +38,19 @@ export const meteringUpkeepGroup = defineGroup({
 /** Reports the usage of each hour, where the deployment is configured for it. */
 export const meteringHoursGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    entropy: EntropyToken,
-    hourly: HourlySettingsToken,
-    hours: MeteredHourStoreToken,
-    log: LogToken,
-    marketplace: MarketplaceSettingsToken,
-    reportCloudA: ReportCloudAToken,
-    reportCloudC: ReportCloudCToken,
-    settings: MeteringSettingsToken,
-    subscriptions: MeteredSubscriptionsToken,
-    timeTrust: TimeTrustToken,
-    unitOfWork: MarketplaceUnitOfWorkToken,
-    used: UsedHoursToken,
+    clock: ClockPort,
+    entropy: EntropyPort,
+    hourly: HourlySettingsPort,
+    hours: MeteredHourStorePort,
+    log: LogPort,
+    marketplace: MarketplaceSettingsPort,
+    reportCloudA: ReportCloudAPort,
+    reportCloudC: ReportCloudCPort,
+    settings: MeteringSettingsPort,
+    subscriptions: MeteredSubscriptionsPort,
+    timeTrust: TimeTrustPort,
+    unitOfWork: MarketplaceUnitOfWorkPort,
+    used: UsedHoursPort,
   },
   jobs: ({ settings: { cloud }, hourly, ...given }) =>
     cloud === undefined || hourly.product === undefined

@@ -1,8 +1,8 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { AllowancesToken } from '../../../core/identity/attempt-ports.ts'
-import { IdentitySettingsToken } from '../../../core/identity/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
+import { AllowancesPort } from '../../../core/identity/attempt-ports.ts'
+import { IdentitySettingsPort } from '../../../core/identity/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { PermissionLevelsPort } from '../../../core/kernel/rights.ts'
 import {
   makeAcceptInvitation,
   makeShowInvitation,
@@ -11,11 +11,11 @@ import {
 } from '../../../core/organizations/invitations/invitations.ts'
 import type { AddressReader, Invitation } from '../../../core/organizations/invitations/ports.ts'
 import {
-  AddressReaderToken,
-  InvitationStoreToken,
-  InvitationTokensToken,
+  AddressReaderPort,
+  InvitationStorePort,
+  InvitationTokensPort,
 } from '../../../core/organizations/invitations/ports.ts'
-import { OrganizationStoreToken, OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
+import { OrganizationStorePort, OrganizationUnitOfWorkPort } from '../../../core/organizations/ports.ts'
 import { orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
@@ -41,15 +41,15 @@ const invitationWire = (addresses: AddressReader) => (invitation: Invitation) =>
 
 export const invitationGroup = defineGroup({
   needs: {
-    invitations: InvitationStoreToken,
-    invitationTokens: InvitationTokensToken,
-    organizations: OrganizationStoreToken,
-    addresses: AddressReaderToken,
-    allowances: AllowancesToken,
-    unitOfWork: OrganizationUnitOfWorkToken,
-    catalogue: PermissionLevelsToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
+    invitations: InvitationStorePort,
+    invitationTokens: InvitationTokensPort,
+    organizations: OrganizationStorePort,
+    addresses: AddressReaderPort,
+    allowances: AllowancesPort,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    catalogue: PermissionLevelsPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const toOrganization = organizationWire(given)

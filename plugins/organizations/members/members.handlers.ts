@@ -1,7 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { IdentitySettingsToken, IdentityStoresToken } from '../../../core/identity/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
+import { IdentitySettingsPort, IdentityStoresPort } from '../../../core/identity/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { PermissionLevelsPort } from '../../../core/kernel/rights.ts'
 import {
   makeCheckMember,
   makeCheckPublicMember,
@@ -15,10 +15,10 @@ import {
 } from '../../../core/organizations/members/members.ts'
 import { makeSetMembership } from '../../../core/organizations/members/memberships.ts'
 import {
-  MembershipStoreToken,
-  OrganizationStoreToken,
-  OrganizationTokenStoreToken,
-  OrganizationUnitOfWorkToken,
+  MembershipStorePort,
+  OrganizationStorePort,
+  OrganizationTokenStorePort,
+  OrganizationUnitOfWorkPort,
 } from '../../../core/organizations/ports.ts'
 import { tokenInfoWire } from '../../identity/tokens/codecs.ts'
 import { orgOf } from '../../kit/access.ts'
@@ -43,11 +43,11 @@ import {
 
 export const memberViewGroup = defineGroup({
   needs: {
-    organizations: OrganizationStoreToken,
-    memberships: MembershipStoreToken,
-    identity: IdentityStoresToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
+    organizations: OrganizationStorePort,
+    memberships: MembershipStorePort,
+    identity: IdentityStoresPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const views = { ...given, users: given.identity.users }
@@ -93,11 +93,11 @@ export const memberViewGroup = defineGroup({
 
 export const memberGroup = defineGroup({
   needs: {
-    unitOfWork: OrganizationUnitOfWorkToken,
-    catalogue: PermissionLevelsToken,
-    identity: IdentityStoresToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    catalogue: PermissionLevelsPort,
+    identity: IdentityStoresPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const toUser = memberWire(given)
@@ -136,7 +136,7 @@ export const memberGroup = defineGroup({
 })
 
 export const organizationTokenGroup = defineGroup({
-  needs: { tokens: OrganizationTokenStoreToken, unitOfWork: OrganizationUnitOfWorkToken, clock: ClockToken },
+  needs: { tokens: OrganizationTokenStorePort, unitOfWork: OrganizationUnitOfWorkPort, clock: ClockPort },
   routes: (given) => [
     handle(
       listOrganizationTokens,

@@ -1,10 +1,10 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
-import { IdentitySettingsToken } from '../../../core/identity/ports.ts'
+import { ContentDigestPort } from '../../../core/identity/accounts/ports.ts'
+import { IdentitySettingsPort } from '../../../core/identity/ports.ts'
 import { reaches } from '../../../core/kernel/access.ts'
-import { ClockToken, unixSeconds } from '../../../core/kernel/clock.ts'
+import { ClockPort, unixSeconds } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { PictureMakerToken } from '../../../core/kernel/picture.ts'
+import { PictureMakerPort } from '../../../core/kernel/picture.ts'
 import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
 import {
   makeCreateOrganization,
@@ -27,10 +27,10 @@ import {
 import { makeChangePolicy, makeGetPolicy } from '../../../core/organizations/organizations/policies.ts'
 import type { OrganizationPolicy } from '../../../core/organizations/ports.ts'
 import {
-  PolicyStoreToken,
-  MembershipStoreToken,
-  OrganizationStoreToken,
-  OrganizationUnitOfWorkToken,
+  PolicyStorePort,
+  MembershipStorePort,
+  OrganizationStorePort,
+  OrganizationUnitOfWorkPort,
 } from '../../../core/organizations/ports.ts'
 import type { MemberRights, Organization } from '../../../core/organizations/types.ts'
 import { visibilities } from '../../../core/organizations/types.ts'
@@ -76,11 +76,11 @@ const permissionsWire = ({ level }: MemberRights) => ({
 
 export const organizationGroup = defineGroup({
   needs: {
-    organizations: OrganizationStoreToken,
-    memberships: MembershipStoreToken,
-    unitOfWork: OrganizationUnitOfWorkToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
+    organizations: OrganizationStorePort,
+    memberships: MembershipStorePort,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const toWire = organizationWire(given)
@@ -133,12 +133,12 @@ export const organizationGroup = defineGroup({
 
 export const organizationAvatarGroup = defineGroup({
   needs: {
-    organizations: OrganizationStoreToken,
-    unitOfWork: OrganizationUnitOfWorkToken,
-    pictures: PictureMakerToken,
-    contentDigest: ContentDigestToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
+    organizations: OrganizationStorePort,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    pictures: PictureMakerPort,
+    contentDigest: ContentDigestPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const urlOf = organizationAvatar(given)
@@ -163,7 +163,7 @@ const policyWire = ({ secondFactorFrom, graceDays, maxTokenLifeDays }: Organizat
 })
 
 export const policyGroup = defineGroup({
-  needs: { policies: PolicyStoreToken, unitOfWork: OrganizationUnitOfWorkToken, clock: ClockToken },
+  needs: { policies: PolicyStorePort, unitOfWork: OrganizationUnitOfWorkPort, clock: ClockPort },
   routes: (given) => [
     handle(getPolicies, makeGetPolicy(given), { input: ({ grant }) => orgOf(grant), reply: policyWire }),
     handle(editPolicies, makeChangePolicy(given), {
@@ -197,11 +197,11 @@ const consoleOrganization = (organization: Organization) => ({
 /** The routes by which a site admin reads and changes all organizations. */
 export const organizationAdminGroup = defineGroup({
   needs: {
-    organizations: OrganizationStoreToken,
-    memberships: MembershipStoreToken,
-    unitOfWork: OrganizationUnitOfWorkToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
+    organizations: OrganizationStorePort,
+    memberships: MembershipStorePort,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const { organizations } = given

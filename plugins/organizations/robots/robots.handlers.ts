@@ -1,13 +1,13 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { IdentityStoresToken } from '../../../core/identity/ports.ts'
-import { ConfinedTokensToken } from '../../../core/identity/tokens/ports.ts'
+import { IdentityStoresPort } from '../../../core/identity/ports.ts'
+import { ConfinedTokensPort } from '../../../core/identity/tokens/ports.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
-import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
+import { PermissionLevelsPort } from '../../../core/kernel/rights.ts'
 import type { Robot } from '../../../core/organizations/ports.ts'
-import { OrganizationUnitOfWorkToken, RobotStoreToken } from '../../../core/organizations/ports.ts'
+import { OrganizationUnitOfWorkPort, RobotStorePort } from '../../../core/organizations/ports.ts'
 import {
   makeCreateRobotToken,
   makeDeleteRobotToken,
@@ -45,10 +45,10 @@ const robotOf = (grant: AccessGrant) => ({ orgId: orgOf(grant), id: objectIdOf<U
 
 export const robotGroup = defineGroup({
   needs: {
-    robots: RobotStoreToken,
-    unitOfWork: OrganizationUnitOfWorkToken,
-    catalogue: PermissionLevelsToken,
-    clock: ClockToken,
+    robots: RobotStorePort,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    catalogue: PermissionLevelsPort,
+    clock: ClockPort,
   },
   routes: (given) => [
     handle(createRobot, makeCreateRobot(given), {
@@ -78,10 +78,10 @@ export const robotGroup = defineGroup({
 
 export const robotTokenGroup = defineGroup({
   needs: {
-    identity: IdentityStoresToken,
-    confinedTokens: ConfinedTokensToken,
-    unitOfWork: OrganizationUnitOfWorkToken,
-    catalogue: PermissionLevelsToken,
+    identity: IdentityStoresPort,
+    confinedTokens: ConfinedTokensPort,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    catalogue: PermissionLevelsPort,
   },
   routes: (given) => [
     handle(createRobotToken, makeCreateRobotToken(given), {

@@ -1,13 +1,13 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { IdentitySettingsToken, IdentityStoresToken } from '../../../core/identity/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { IdentitySettingsPort, IdentityStoresPort } from '../../../core/identity/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
+import { PermissionLevelsPort } from '../../../core/kernel/rights.ts'
 import {
-  MembershipStoreToken,
-  OrganizationStoreToken,
-  OrganizationUnitOfWorkToken,
-  TeamStoreToken,
+  MembershipStorePort,
+  OrganizationStorePort,
+  OrganizationUnitOfWorkPort,
+  TeamStorePort,
 } from '../../../core/organizations/ports.ts'
 import {
   makeActOnTeam,
@@ -52,12 +52,12 @@ const permissionOf = (word: TeamPermission | '' | undefined): TeamPermission | u
 
 export const teamGroup = defineGroup({
   needs: {
-    organizations: OrganizationStoreToken,
-    teams: TeamStoreToken,
-    unitOfWork: OrganizationUnitOfWorkToken,
-    catalogue: PermissionLevelsToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
+    organizations: OrganizationStorePort,
+    teams: TeamStorePort,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    catalogue: PermissionLevelsPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const toWire = teamWire(given)
@@ -119,13 +119,13 @@ export const teamGroup = defineGroup({
 
 export const teamMemberGroup = defineGroup({
   needs: {
-    teams: TeamStoreToken,
-    memberships: MembershipStoreToken,
-    unitOfWork: OrganizationUnitOfWorkToken,
-    catalogue: PermissionLevelsToken,
-    identity: IdentityStoresToken,
-    identitySettings: IdentitySettingsToken,
-    clock: ClockToken,
+    teams: TeamStorePort,
+    memberships: MembershipStorePort,
+    unitOfWork: OrganizationUnitOfWorkPort,
+    catalogue: PermissionLevelsPort,
+    identity: IdentityStoresPort,
+    identitySettings: IdentitySettingsPort,
+    clock: ClockPort,
   },
   routes: (given) => {
     const reads = { ...given, users: given.identity.users }

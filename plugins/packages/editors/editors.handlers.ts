@@ -1,12 +1,12 @@
-import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
-import { MemberClustersToken } from '../../../core/clusters/ports.ts'
+import { ClusterTasksPort } from '../../../core/cluster-tasks/ports.ts'
+import { MemberClustersPort } from '../../../core/clusters/ports.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
-import { ClockToken, PauseToken } from '../../../core/kernel/clock.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
+import { ClockPort, PausePort } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { chartCacheLimits, makeOpenChart } from '../../../core/packages/charts/chart-cache.ts'
-import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../core/packages/charts/ports.ts'
+import { ChartSourcePort, ChartTextsPort, ChartToolsPort } from '../../../core/packages/charts/ports.ts'
 import { makeRenderChart } from '../../../core/packages/editors/editor-charts.ts'
 import {
   applyEditorKind,
@@ -16,10 +16,10 @@ import {
 } from '../../../core/packages/editors/editor-tasks.ts'
 import { crdFiles, documentsText, resourceFiles } from '../../../core/packages/editors/manifests.ts'
 import { makeLoadEditor, makeMakeModel, missingOf } from '../../../core/packages/editors/models.ts'
-import { AppReleasesToken, EditorCatalogToken } from '../../../core/packages/editors/ports.ts'
+import { AppReleasesPort, EditorCatalogPort } from '../../../core/packages/editors/ports.ts'
 import { makePreview } from '../../../core/packages/editors/previews.ts'
-import { JsonPatchesToken, ReleaseStoreToken, StorageDriverOfToken } from '../../../core/packages/ports.ts'
-import { HelmRunnerToken, RecordSizesToken, TextDiffToken } from '../../../core/packages/releases/ports.ts'
+import { JsonPatchesPort, ReleaseStorePort, StorageDriverOfPort } from '../../../core/packages/ports.ts'
+import { HelmRunnerPort, RecordSizesPort, TextDiffPort } from '../../../core/packages/releases/ports.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { modelAnswer, printerOf, removalSubject, toModel } from './codecs.ts'
@@ -48,15 +48,15 @@ const aboutInput = ({ grant, body }: { readonly grant: AccessGrant; readonly bod
 /** Preview routes: options become a model, and a model becomes objects. They write nothing. */
 export const editorPreviewGroup = defineGroup({
   needs: {
-    caches: CachesToken,
-    chartSource: ChartSourceToken,
-    chartTexts: ChartTextsToken,
-    chartTools: ChartToolsToken,
-    clock: ClockToken,
-    driverOf: StorageDriverOfToken,
-    editorCatalog: EditorCatalogToken,
-    helm: HelmRunnerToken,
-    memberClusters: MemberClustersToken,
+    caches: CachesPort,
+    chartSource: ChartSourcePort,
+    chartTexts: ChartTextsPort,
+    chartTools: ChartToolsPort,
+    clock: ClockPort,
+    driverOf: StorageDriverOfPort,
+    editorCatalog: EditorCatalogPort,
+    helm: HelmRunnerPort,
+    memberClusters: MemberClustersPort,
   },
   routes: (given) => {
     // A form sends a request at each change of a field, so the charts are cached per user.
@@ -90,21 +90,21 @@ export const editorPreviewGroup = defineGroup({
 /** Routes for installations by editors. Tasks apply and remove them; reads show them as they are in the cluster. */
 export const editorGroup = defineGroup({
   needs: {
-    appReleases: AppReleasesToken,
-    chartSource: ChartSourceToken,
-    chartTexts: ChartTextsToken,
-    chartTools: ChartToolsToken,
-    clock: ClockToken,
-    clusterTasks: ClusterTasksToken,
-    driverOf: StorageDriverOfToken,
-    editorCatalog: EditorCatalogToken,
-    helm: HelmRunnerToken,
-    memberClusters: MemberClustersToken,
-    patches: JsonPatchesToken,
-    pause: PauseToken,
-    recordSizes: RecordSizesToken,
-    releases: ReleaseStoreToken,
-    textDiff: TextDiffToken,
+    appReleases: AppReleasesPort,
+    chartSource: ChartSourcePort,
+    chartTexts: ChartTextsPort,
+    chartTools: ChartToolsPort,
+    clock: ClockPort,
+    clusterTasks: ClusterTasksPort,
+    driverOf: StorageDriverOfPort,
+    editorCatalog: EditorCatalogPort,
+    helm: HelmRunnerPort,
+    memberClusters: MemberClustersPort,
+    patches: JsonPatchesPort,
+    pause: PausePort,
+    recordSizes: RecordSizesPort,
+    releases: ReleaseStorePort,
+    textDiff: TextDiffPort,
   },
   routes: (given) => {
     const load = makeLoadEditor(given)

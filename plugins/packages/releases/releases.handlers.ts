@@ -1,22 +1,22 @@
 import type * as t from 'io-ts'
 import type { ValuesSpec } from '../../../core/packages/charts/values.ts'
-import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../core/packages/charts/ports.ts'
-import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
-import { ClusterStoreToken, MemberClustersToken } from '../../../core/clusters/ports.ts'
-import { ClockToken, PauseToken, unixSeconds } from '../../../core/kernel/clock.ts'
+import { ChartSourcePort, ChartTextsPort, ChartToolsPort } from '../../../core/packages/charts/ports.ts'
+import { ClusterTasksPort } from '../../../core/cluster-tasks/ports.ts'
+import { ClusterStorePort, MemberClustersPort } from '../../../core/clusters/ports.ts'
+import { ClockPort, PausePort, unixSeconds } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'
 import type { DriverConfiguration } from '../../../core/packages/ports.ts'
 import {
-  DriverConfigurationStoreToken,
-  DriverUnitOfWorkToken,
-  JsonPatchesToken,
-  NamePatternsToken,
-  ReleaseStoreToken,
-  StorageDriverOfToken,
+  DriverConfigurationStorePort,
+  DriverUnitOfWorkPort,
+  JsonPatchesPort,
+  NamePatternsPort,
+  ReleaseStorePort,
+  StorageDriverOfPort,
 } from '../../../core/packages/ports.ts'
 import type { HelmFlags } from '../../../core/packages/releases/ports.ts'
-import { HelmRunnerToken, RecordSizesToken, TextDiffToken } from '../../../core/packages/releases/ports.ts'
+import { HelmRunnerPort, RecordSizesPort, TextDiffPort } from '../../../core/packages/releases/ports.ts'
 import { makeReleaseReads } from '../../../core/packages/releases/release-reads.ts'
 import { makeRollbackRelease, rollbackReleaseKind } from '../../../core/packages/releases/rollbacks.ts'
 import { makeGetDefaultDriver, makeGetDriver, makeSetDriver } from '../../../core/packages/releases/storage-drivers.ts'
@@ -56,10 +56,10 @@ import {
 /** The routes for lists, history, content and status of releases. */
 export const releaseReadGroup = defineGroup({
   needs: {
-    driverOf: StorageDriverOfToken,
-    memberClusters: MemberClustersToken,
-    patterns: NamePatternsToken,
-    releases: ReleaseStoreToken,
+    driverOf: StorageDriverOfPort,
+    memberClusters: MemberClustersPort,
+    patterns: NamePatternsPort,
+    releases: ReleaseStorePort,
   },
   routes: (given) => {
     const reads = makeReleaseReads(given)
@@ -159,19 +159,19 @@ const rollbackFlags = (options: RollbackReleaseRequest) =>
 /** The routes for install, upgrade, uninstall and rollback, and the tasks that do the work. */
 export const releaseTaskGroup = defineGroup({
   needs: {
-    chartSource: ChartSourceToken,
-    chartTexts: ChartTextsToken,
-    chartTools: ChartToolsToken,
-    clock: ClockToken,
-    clusterTasks: ClusterTasksToken,
-    driverOf: StorageDriverOfToken,
-    helm: HelmRunnerToken,
-    memberClusters: MemberClustersToken,
-    patches: JsonPatchesToken,
-    pause: PauseToken,
-    recordSizes: RecordSizesToken,
-    releases: ReleaseStoreToken,
-    textDiff: TextDiffToken,
+    chartSource: ChartSourcePort,
+    chartTexts: ChartTextsPort,
+    chartTools: ChartToolsPort,
+    clock: ClockPort,
+    clusterTasks: ClusterTasksPort,
+    driverOf: StorageDriverOfPort,
+    helm: HelmRunnerPort,
+    memberClusters: MemberClustersPort,
+    patches: JsonPatchesPort,
+    pause: PausePort,
+    recordSizes: RecordSizesPort,
+    releases: ReleaseStorePort,
+    textDiff: TextDiffPort,
   },
   routes: (given) => [
     handle(installRelease, makeInstallRelease(given), {
@@ -252,10 +252,10 @@ const driverOf = ({ data, ...options }: t.TypeOf<typeof TillerOptions>): string 
 /** The routes for the driver that stores the releases of a cluster. */
 export const driverGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    clusterRecords: ClusterStoreToken,
-    drivers: DriverConfigurationStoreToken,
-    driverUnitOfWork: DriverUnitOfWorkToken,
+    clock: ClockPort,
+    clusterRecords: ClusterStorePort,
+    drivers: DriverConfigurationStorePort,
+    driverUnitOfWork: DriverUnitOfWorkPort,
   },
   routes: (given) => [
     handle(getDriver, makeGetDriver(given), {

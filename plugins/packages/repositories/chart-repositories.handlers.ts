@@ -1,11 +1,11 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
-import { AuthorizerToken } from '../../../core/authz/ports.ts'
+import { AuthorizerPort } from '../../../core/authz/ports.ts'
 import {
-  ChartRepositoryStoreToken,
-  ChartRepositoryUnitOfWorkToken,
-  PemReaderToken,
-  RepositoryReaderToken,
+  ChartRepositoryStorePort,
+  ChartRepositoryUnitOfWorkPort,
+  PemReaderPort,
+  RepositoryReaderPort,
 } from '../../../core/packages/repositories/ports.ts'
 import type { KnownRepository, RepositoryKey } from '../../../core/packages/repositories/repositories.ts'
 import {
@@ -20,10 +20,10 @@ import {
 import type { RepositoryClaim } from '../../../core/packages/repositories/repository-rules.ts'
 import { makeRepositorySafe } from '../../../core/packages/repositories/repository-rules.ts'
 import type { ChartRepository, ChartVersion as Version } from '../../../core/packages/repositories/types.ts'
-import { ClusterStoreToken } from '../../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../../core/clusters/ports.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import type { ChartVersion, EditChartRepositoryOption, NamedChartRepository } from './codecs.ts'
@@ -93,13 +93,13 @@ const keyOf = ({
 /** The named repositories of an account, and their charts. */
 export const namedRepositoryGroup = defineGroup({
   needs: {
-    clock: ClockToken,
-    entropy: EntropyToken,
-    pem: PemReaderToken,
-    reader: RepositoryReaderToken,
-    repositories: ChartRepositoryStoreToken,
-    secretBox: SecretBoxToken,
-    unitOfWork: ChartRepositoryUnitOfWorkToken,
+    clock: ClockPort,
+    entropy: EntropyPort,
+    pem: PemReaderPort,
+    reader: RepositoryReaderPort,
+    repositories: ChartRepositoryStorePort,
+    secretBox: SecretBoxPort,
+    unitOfWork: ChartRepositoryUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = { ...given, safe: makeRepositorySafe(given) }
@@ -147,12 +147,12 @@ const knownWire = ({ owner, repository: { name, url, username } }: KnownReposito
 /** The repositories that the caller may install from, and their charts. */
 export const knownRepositoryGroup = defineGroup({
   needs: {
-    authorizer: AuthorizerToken,
-    clusters: ClusterStoreToken,
-    entropy: EntropyToken,
-    reader: RepositoryReaderToken,
-    repositories: ChartRepositoryStoreToken,
-    secretBox: SecretBoxToken,
+    authorizer: AuthorizerPort,
+    clusters: ClusterStorePort,
+    entropy: EntropyPort,
+    reader: RepositoryReaderPort,
+    repositories: ChartRepositoryStorePort,
+    secretBox: SecretBoxPort,
   },
   routes: (given) => {
     const ask = makeAskKnown({ ...given, safe: makeRepositorySafe(given) })

@@ -1,12 +1,12 @@
-import { MemberClustersToken } from '../../../core/clusters/ports.ts'
+import { MemberClustersPort } from '../../../core/clusters/ports.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
-import { CachesToken } from '../../../core/kernel/cache.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { CachesPort } from '../../../core/kernel/cache.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { makeOpenChart } from '../../../core/packages/charts/chart-cache.ts'
-import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../core/packages/charts/ports.ts'
-import { HelmRunnerToken } from '../../../core/packages/releases/ports.ts'
+import { ChartSourcePort, ChartTextsPort, ChartToolsPort } from '../../../core/packages/charts/ports.ts'
+import { HelmRunnerPort } from '../../../core/packages/releases/ports.ts'
 import {
   makeFindBundle,
   makeOrderBundle,
@@ -77,14 +77,14 @@ const chartInput = ({ grant, body }: { readonly grant: AccessGrant; readonly bod
 /** The routes that show charts and bundles, and make orders from them. */
 export const viewGroup = defineGroup({
   needs: {
-    caches: CachesToken,
-    chartSource: ChartSourceToken,
-    clock: ClockToken,
-    entropy: EntropyToken,
-    helm: HelmRunnerToken,
-    memberClusters: MemberClustersToken,
-    texts: ChartTextsToken,
-    tools: ChartToolsToken,
+    caches: CachesPort,
+    chartSource: ChartSourcePort,
+    clock: ClockPort,
+    entropy: EntropyPort,
+    helm: HelmRunnerPort,
+    memberClusters: MemberClustersPort,
+    texts: ChartTextsPort,
+    tools: ChartToolsPort,
   },
   routes: (given) => {
     const open = makeOpenChart({ source: given.chartSource, clock: given.clock, caches: given.caches })

@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
-import { optional } from '../../../core/kernel/token.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
+import { optional } from '../../../core/kernel/port-key.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
 import type { CloseMonth } from '../../../core/usage/months/close.ts'
-import { CloseMonthToken } from '../../../core/usage/months/close.ts'
+import { CloseMonthPort } from '../../../core/usage/months/close.ts'
 import { anyone } from '../../../plugins/kit/access.ts'
 import { answer, freeText, request } from '../../../plugins/kit/codecs.ts'
 import { defineGroup } from '../../../plugins/kit/group.ts'
@@ -172,7 +172,7 @@ const bystander = (index: number): AnyBoundRoute =>
   )
 
 const benchGroup = defineGroup({
-  needs: { close: optional(CloseMonthToken), entropy: EntropyToken },
+  needs: { close: optional(CloseMonthPort), entropy: EntropyPort },
   routes: ({ close, entropy }) => {
     // Without billing there are no months.
     const closing = close === undefined ? undefined : makeClosing(close, makeOwnCall(entropy))

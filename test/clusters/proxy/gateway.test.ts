@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { ClusterStoreToken } from '../../../core/clusters/ports.ts'
+import { ClusterStorePort } from '../../../core/clusters/ports.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'
 import { kubectl, kubernetes } from '../../support/components/available.ts'
 import type { ControlPlaneAccess } from '../../support/components/control-plane-access.ts'
@@ -57,7 +57,7 @@ const plantSpoke = async (
 ): Promise<ClusterId> => {
   const uid = ((await cluster.request('GET', '/api/v1/namespaces/kube-system')).body as { metadata: { uid: string } })
     .metadata.uid
-  const planted = await service.running.container.resolve(ClusterStoreToken).insert(
+  const planted = await service.running.container.resolve(ClusterStorePort).insert(
     newCluster({
       ownerId: orgId as never,
       name,

@@ -3,9 +3,9 @@ import type { TypeOf } from 'io-ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../../core/identity/ports.ts'
+import { IdentityStoresPort, IdentityUnitOfWorkPort } from '../../../core/identity/ports.ts'
 import { makeDeactivateAccount } from '../../../core/identity/accounts/removal.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { consoleListClusters } from '../../../plugins/clusters/clusters.routes.ts'
 import { getSiteSummary } from '../../../plugins/platform/platform.routes.ts'
@@ -92,8 +92,8 @@ const signUp = (username: string, email = `${username}@example.org`) =>
   send('POST', '/user/signup', { body: { username, email, password } })
 const deactivate = async (login: string): Promise<number> => {
   const { container } = service.running
-  const found = (await container.resolve(IdentityStoresToken).users.byLogin(login))!
-  const deps = { unitOfWork: container.resolve(IdentityUnitOfWorkToken), clock: container.resolve(ClockToken) }
+  const found = (await container.resolve(IdentityStoresPort).users.byLogin(login))!
+  const deps = { unitOfWork: container.resolve(IdentityUnitOfWorkPort), clock: container.resolve(ClockPort) }
   unwrap(await makeDeactivateAccount(deps)(callBy(found), found.id))
   return found.id
 }

@@ -10,10 +10,10 @@ import type { Finding } from '../../../composition/part/finding.ts'
 import { checkExtIdp } from '../../../composition/parts/identity/doctor.ts'
 import { loadConfig } from '../../../composition/moorage.ts'
 import { operatorCall } from '../../../composition/part/operator.ts'
-import { IdentityUnitOfWorkToken, TokenDigestToken } from '../../../core/identity/ports.ts'
+import { IdentityUnitOfWorkPort, TokenDigestPort } from '../../../core/identity/ports.ts'
 import { makeAccessToken } from '../../../core/identity/tokens/access-tokens.ts'
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { getCaller } from '../../../plugins/identity/accounts/users.routes.ts'
 import {
   createSettingsToken,
@@ -305,9 +305,9 @@ const makeUser = async (username: string, extra: object = {}): Promise<UserId> =
 /** A token for one organization, as a robot account has. */
 const confinedToken = async (userId: UserId, onlyOrgId: OrgId): Promise<string> => {
   const { container } = restrictedCallersService.running
-  const value = makeAccessToken(container.resolve(EntropyToken), container.resolve(TokenDigestToken))
-  await container.resolve(IdentityUnitOfWorkToken).run(operatorCall('test.confinedToken'), async (stores) => {
-    const hash = container.resolve(TokenDigestToken).digest(value)
+  const value = makeAccessToken(container.resolve(EntropyPort), container.resolve(TokenDigestPort))
+  await container.resolve(IdentityUnitOfWorkPort).run(operatorCall('test.confinedToken'), async (stores) => {
+    const hash = container.resolve(TokenDigestPort).digest(value)
     const facts = {
       name: `confined-${onlyOrgId}`,
       lastEight: value.slice(-8),

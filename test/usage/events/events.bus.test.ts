@@ -4,11 +4,11 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { UsageEventTallyToken } from '../../../core/usage/events/reports.ts'
+import { UsageEventTallyPort } from '../../../core/usage/events/reports.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import { monthKey } from '../../../core/usage/month.ts'
 import { makePublishFinalMonths } from '../../../core/usage/final-months/final-months.ts'
-import { FinalMonthBusToken, FinalMonthOutboxToken } from '../../../core/usage/final-months/ports.ts'
+import { FinalMonthBusPort, FinalMonthOutboxPort } from '../../../core/usage/final-months/ports.ts'
 import {
   closeClients,
   connectWith,
@@ -147,7 +147,7 @@ test.serial('credentials allow to publish on one subject, and to read nothing of
 test.serial(
   'messages that can never be accepted are terminated and counted; those after them are recorded',
   async (t) => {
-    const tally = world.service.running.container.resolve(UsageEventTallyToken)
+    const tally = world.service.running.container.resolve(UsageEventTallyPort)
     const before = tally.terminated
     for (const text of [
       '',
@@ -200,7 +200,7 @@ test.serial(
   'each month that becomes final is published on the bus, under one id however often, once the bus is there',
   async (t) => {
     const { container } = world.service.running
-    const outbox = container.resolve(FinalMonthOutboxToken)
+    const outbox = container.resolve(FinalMonthOutboxPort)
     const [row] = await db.query<{ id: number }>((k) => k('accounts').where('name', org).select('id'))
     const month = {
       ownerId: Number(row?.id) as AccountId,
@@ -210,7 +210,7 @@ test.serial(
     }
     await outbox.add(month)
     await outbox.add({ ...month, month: monthKey(2026, 9) })
-    const bus = container.resolve(FinalMonthBusToken)
+    const bus = container.resolve(FinalMonthBusPort)
     const away = { publish: () => Promise.reject(new Error('The bus is away.')) }
     await t.throwsAsync(makePublishFinalMonths({ outbox, bus: away })(new AbortController().signal))
     t.is((await outbox.oldest(9)).length, 2)

@@ -6,7 +6,7 @@ import type { PopulatedService } from '../../support/populated-service.ts'
 import { populatedClusterUid, startPopulatedService } from '../../support/populated-service.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService } from '../../support/service.ts'
-import { IntakeSumsToken } from '../../../core/usage/events/intake.ts'
+import { IntakeSumsPort } from '../../../core/usage/events/intake.ts'
 import { clusterHeard, newObject } from './event-world.ts'
 
 /** Events over HTTP, as programs in clusters report them. */
@@ -49,7 +49,7 @@ test.serial('each event has its result, in order; what is repeated or refused is
   const read = (query: string): Promise<ServiceAnswer> =>
     service.send('GET', `/api/v1/dashboard/summary/${query}`, { token: service.adminToken })
   const sumsNow = async (): Promise<readonly number[]> => {
-    await service.running.container.resolve(IntakeSumsToken).flush()
+    await service.running.container.resolve(IntakeSumsPort).flush()
     const { json } = await read('intake?org=harbour')
     const own = json.items.filter(
       ({ clusterUID }: { clusterUID: string }) => clusterUID === populatedClusterUid,

@@ -5,7 +5,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { createConnection } from 'mysql2/promise'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
-import { CloseMonthToken } from '../../../core/usage/months/close.ts'
+import { CloseMonthPort } from '../../../core/usage/months/close.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import { laterByMonths, monthOf, secondOf } from '../../../core/usage/month.ts'
@@ -150,7 +150,7 @@ test('a report on a full disk is 503 and leaves nothing, and is recorded once th
 })
 
 test('a month that is closed on a full disk has no revision, and is closed once there is space', async (t) => {
-  const close = service.running.container.resolve(CloseMonthToken)
+  const close = service.running.container.resolve(CloseMonthPort)
   let refusals = 0
   for (let isClosed = false; !isClosed;) {
     disk?.fill(refusals * 2048)

@@ -6,11 +6,11 @@ import test from 'ava'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { operatorCall } from '../../../composition/part/operator.ts'
 import { makeAddAuthority } from '../../../core/contracts/authorities.ts'
-import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../../core/contracts/ports.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
-import { ConsumptionUnitOfWorkToken, makeUpdateConsumption } from '../../../core/usage/months/consumption.ts'
-import { ConsumptionStoreToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
+import { AuthorityStorePort, ContractUnitOfWorkPort, LicenseSignerPort } from '../../../core/contracts/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
+import { ConsumptionUnitOfWorkPort, makeUpdateConsumption } from '../../../core/usage/months/consumption.ts'
+import { ConsumptionStorePort, UsageInputsPort } from '../../../core/usage/months/ports.ts'
 import { expectStatus, makePeople, type Person } from '../../clusters/cluster-world.ts'
 import { migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { unwrap } from '../../support/outcome.ts'
@@ -64,12 +64,12 @@ test.before(async () => {
   ).sha1
   const { resolve } = service.running.container
   const add = makeAddAuthority({
-    authorities: resolve(AuthorityStoreToken),
-    clock: resolve(ClockToken),
-    entropy: resolve(EntropyToken),
-    secretBox: resolve(SecretBoxToken),
-    signer: resolve(LicenseSignerToken),
-    unitOfWork: resolve(ContractUnitOfWorkToken),
+    authorities: resolve(AuthorityStorePort),
+    clock: resolve(ClockPort),
+    entropy: resolve(EntropyPort),
+    secretBox: resolve(SecretBoxPort),
+    signer: resolve(LicenseSignerPort),
+    unitOfWork: resolve(ContractUnitOfWorkPort),
   })
   unwrap(await add(operatorCall('licenses.init'), { organization: 'Vendor', own: undefined, rotate: false }))
 })
@@ -145,10 +145,10 @@ export const report = async (clusterUID: string, events: readonly unknown[]): Pr
 export const updateConsumption = () => {
   const { resolve } = service.running.container
   const update = makeUpdateConsumption({
-    clock: resolve(ClockToken),
-    consumption: resolve(ConsumptionStoreToken),
-    inputs: resolve(UsageInputsToken),
-    unitOfWork: resolve(ConsumptionUnitOfWorkToken),
+    clock: resolve(ClockPort),
+    consumption: resolve(ConsumptionStorePort),
+    inputs: resolve(UsageInputsPort),
+    unitOfWork: resolve(ConsumptionUnitOfWorkPort),
   })
   return update(operatorCall('usage.updateConsumption'))
 }

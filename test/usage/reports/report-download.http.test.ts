@@ -4,10 +4,10 @@ import { makeSqlMonthStore } from '../../../adapters/sql/usage/month-store.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { monthKey } from '../../../core/usage/month.ts'
-import { MonthReportToken } from '../../../core/usage/months/ports.ts'
+import { MonthReportPort } from '../../../core/usage/months/ports.ts'
 import type { MonthKey, UsageMonth, UsageMonthStatus } from '../../../core/usage/types.ts'
 import { buildViews } from '../../../core/usage/views/build-views.ts'
-import { UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
+import { UsageViewStorePort } from '../../../core/usage/views/ports.ts'
 import { expectStatus, makePeople, type Person } from '../../clusters/cluster-world.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import type { ObjectPlan } from '../product-months.ts'
@@ -82,8 +82,8 @@ const publish = async (
   }
   const id = await months.begin({ ...facts, watermark: facts.generatedAt, codeVersion: 1 })
   const { container } = service.running
-  await buildViews(container.resolve(UsageViewStoreToken), id, readOnce(monthOfPlans(given, { month })))
-  await container.resolve(MonthReportToken).write({ id, ...facts }, new AbortController().signal)
+  await buildViews(container.resolve(UsageViewStorePort), id, readOnce(monthOfPlans(given, { month })))
+  await container.resolve(MonthReportPort).write({ id, ...facts }, new AbortController().signal)
   await months.publish(id)
   return { id, ...facts }
 }
@@ -261,6 +261,6 @@ test.serial('a revision that is not published has no report', async (t) => {
     generatedAt: new Date(),
   }
   const id = await months.begin({ ...facts, watermark: facts.generatedAt, codeVersion: 1 })
-  await service.running.container.resolve(MonthReportToken).write({ id, ...facts }, new AbortController().signal)
+  await service.running.container.resolve(MonthReportPort).write({ id, ...facts }, new AbortController().signal)
   t.is((await fetched(pathOf('2026/February'))).status, 404)
 })

@@ -7,10 +7,10 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
-import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
-import { CloseMonthToken } from '../../../core/usage/months/close.ts'
-import { UsageReportStoreToken } from '../../../core/usage/reports/ports.ts'
+import { CloseMonthPort } from '../../../core/usage/months/close.ts'
+import { UsageReportStorePort } from '../../../core/usage/reports/ports.ts'
 import type { MonthKey, UnixSeconds } from '../../../core/usage/types.ts'
 import { adminPassword, startService, type TestService } from '../../support/service.ts'
 import type { SampleArguments } from './arguments.ts'
@@ -100,7 +100,7 @@ async function fill(
   months: readonly MonthKey[],
   vendor: readonly SampleCustomer[],
 ): Promise<Customers> {
-  const entropy = service.running.container.resolve(EntropyToken)
+  const entropy = service.running.container.resolve(EntropyPort)
   const db = await openDatabase(service.databaseUrl)
   try {
     const customers: { readonly ownerId: AccountId; readonly customer: SampleCustomer }[] = []
@@ -133,9 +133,9 @@ async function closeMonths(
 ): Promise<readonly string[]> {
   const { container } = running
   const [close, reports, ownCall] = [
-    container.resolve(CloseMonthToken),
-    container.resolve(UsageReportStoreToken),
-    makeOwnCall(container.resolve(EntropyToken)),
+    container.resolve(CloseMonthPort),
+    container.resolve(UsageReportStorePort),
+    makeOwnCall(container.resolve(EntropyPort)),
   ]
   const paths: string[] = []
   const all = months.length * customers.length

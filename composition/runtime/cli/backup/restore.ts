@@ -11,7 +11,7 @@ import { makeSqlSealedValues } from '../../../../adapters/sql/kernel/sealed-valu
 import { makeSqlAuditLog } from '../../../../adapters/sql/audit/audit-log.ts'
 import { writeWhole } from '../../../../adapters/system/files.ts'
 import { verifyChain } from '../../../../core/audit/audit-chain.ts'
-import { AuthenticatorToken } from '../../../../core/identity/ports.ts'
+import { AuthenticatorPort } from '../../../../core/identity/ports.ts'
 import type { Secret } from '../../../../core/kernel/secret.ts'
 import { secret } from '../../../../core/kernel/secret.ts'
 import { toWireJson } from '../../../../core/kernel/json.ts'
@@ -239,7 +239,7 @@ const readSignIn = (file: string): SignIn => {
 /** As a person signs in. A second factor is not asked for. */
 const signInFinding = async ({ container }: OpenDeployment, { login, password }: SignIn): Promise<Finding> => {
   const credential = { kind: 'password', login, password, oneTimeCode: undefined } as const
-  const found = await container.resolve(AuthenticatorToken).authenticate(credential, undefined, '127.0.0.1')
+  const found = await container.resolve(AuthenticatorPort).authenticate(credential, undefined, '127.0.0.1')
   if (isRight(found)) return ok('sign-in', `${login} has signed in`)
   return found.left.tag === 'OneTimeCodeRequired'
     ? ok('sign-in', `the password of ${login} is right; a second factor is asked for`)

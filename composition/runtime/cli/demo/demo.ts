@@ -6,12 +6,12 @@ import type { Loading } from '../../../../adapters/sql/kernel/backup/loading.ts'
 import { openLoading } from '../../../../adapters/sql/kernel/backup/loading.ts'
 import { makeSqlInstanceRegister } from '../../../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase } from '../../../../adapters/sql/kit/statement.ts'
-import { IdentityStoresToken, IdentityUnitOfWorkToken, TokenDigestToken } from '../../../../core/identity/ports.ts'
+import { IdentityStoresPort, IdentityUnitOfWorkPort, TokenDigestPort } from '../../../../core/identity/ports.ts'
 import { makeCreateToken } from '../../../../core/identity/tokens/access-tokens.ts'
-import { ClockToken } from '../../../../core/kernel/clock.ts'
+import { ClockPort } from '../../../../core/kernel/clock.ts'
 import { fromWireJson, toWireJson } from '../../../../core/kernel/json.ts'
 import type { Secret } from '../../../../core/kernel/secret.ts'
-import { EntropyToken } from '../../../../core/kernel/secret.ts'
+import { EntropyPort } from '../../../../core/kernel/secret.ts'
 import type { Log } from '../../../../core/kernel/log.ts'
 import { StartRefused } from '../../../part/boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
@@ -228,13 +228,13 @@ const asAdmin = async (
     if (reply.status >= 300) throw new StartRefused([`${method} ${path}: ${reply.status} ${reply.body}`])
     return reply.body === '' ? undefined : fromWireJson(reply.body)
   }
-  const clock = container.resolve(ClockToken)
-  const user = await container.resolve(IdentityStoresToken).users.byLogin(username)
+  const clock = container.resolve(ClockPort)
+  const user = await container.resolve(IdentityStoresPort).users.byLogin(username)
   if (user === undefined) throw new StartRefused([`The user ${username} does not exist (MOORAGE_ADMIN_USERNAME).`])
   const created = await makeCreateToken({
-    unitOfWork: container.resolve(IdentityUnitOfWorkToken),
-    digest: container.resolve(TokenDigestToken),
-    entropy: container.resolve(EntropyToken),
+    unitOfWork: container.resolve(IdentityUnitOfWorkPort),
+    digest: container.resolve(TokenDigestPort),
+    entropy: container.resolve(EntropyPort),
     clock,
   })(operatorCall('demo.token'), {
     owner: { userId: user.id, login: user.login },

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../kernel/clock.ts'
-import { token } from '../../../kernel/token.ts'
+import { portKey } from '../../../kernel/port-key.ts'
 import type { MeteredHourStore, MeteredMonth, MeteredSums } from './ports.ts'
 
 /** Returns sums as quantities with their fractions. What is less than one unit of the newest hour waits, too. */
@@ -18,7 +18,7 @@ interface MeteredMonthsDeps {
 
 /** Returns what was made of the usage of a month; of the running one without a month. */
 export type ReadMeteredMonth = (month?: string) => Promise<readonly MeteredMonth[]>
-export const ReadMeteredMonthToken = token<ReadMeteredMonth>('metering.ReadMeteredMonth')
+export const ReadMeteredMonthPort = portKey<ReadMeteredMonth>('metering.ReadMeteredMonth')
 
 /** Reads what was made of the usage of months. A month is a text such as `2026-11`. */
 export const makeReadMeteredMonth =

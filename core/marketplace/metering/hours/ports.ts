@@ -1,4 +1,4 @@
-import { token } from '../../../kernel/token.ts'
+import { portKey } from '../../../kernel/port-key.ts'
 
 /** What the usage of an hour is counted as: core-hours, or GiB-hours of memory. */
 export const meteredMeasures = ['cpu', 'memory'] as const
@@ -21,7 +21,7 @@ export interface UsedHours {
   /** Returns the usage of full hours of one month, from the start of the first to the end of the last. */
   amountsBetween(from: Date, to: Date): Promise<UsedAmounts>
 }
-export const UsedHoursToken = token<UsedHours>('metering.UsedHours')
+export const UsedHoursPort = portKey<UsedHours>('metering.UsedHours')
 
 /** Usage of an hour that arrived after its quantity was fixed. Amounts are milli-core-seconds or MiB-seconds. */
 export interface LateAmounts {
@@ -112,7 +112,7 @@ export interface MeteredHourStore {
    */
   unreported(): Promise<Readonly<Record<string, number>>>
 }
-export const MeteredHourStoreToken = token<MeteredHourStore>('metering.MeteredHourStore')
+export const MeteredHourStorePort = portKey<MeteredHourStore>('metering.MeteredHourStore')
 
 /** What this deployment reports by itself. */
 export interface HourlySettings {
@@ -120,4 +120,4 @@ export interface HourlySettings {
   readonly product: string | undefined
   readonly dimensions: readonly MeteredDimension[]
 }
-export const HourlySettingsToken = token<HourlySettings>('metering.HourlySettings')
+export const HourlySettingsPort = portKey<HourlySettings>('metering.HourlySettings')
