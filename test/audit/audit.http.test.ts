@@ -5,8 +5,8 @@ import test from 'ava'
 import { runCommandLine } from '../../composition/moorage.ts'
 import { AuditDenialsPort } from '../../core/audit/ports.ts'
 import { listOrganizationAudit, listSiteAudit } from '../../plugins/audit/audit.routes.ts'
-import type { WorldService } from '../authz/world-service.ts'
-import { people, served, startWorldService } from '../authz/world-service.ts'
+import type { FixtureService } from '../authz/fixture-service.ts'
+import { people, served, startFixtureService } from '../authz/fixture-service.ts'
 import { nameOf } from '../authz/account-names.ts'
 import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import { startService } from '../support/service.ts'
@@ -14,9 +14,9 @@ import { startService } from '../support/service.ts'
 const orgname = nameOf(served.org)
 const view = { namespace: 'cluster_mgmt', action: 'view clusters' }
 
-let service: WorldService
+let service: FixtureService
 test.before(async () => {
-  service = await startWorldService()
+  service = await startFixtureService()
 })
 test.after.always(() => service.stop())
 

@@ -27,8 +27,8 @@ import { tagOf, unwrap } from '../support/outcome.ts'
 import { repeats } from '../support/thorough.ts'
 import { clusterNameOf, nameOf } from './account-names.ts'
 import { catalogue } from './catalogue.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 const created_at = 1_750_000_000_000
 
@@ -170,7 +170,7 @@ test('the memory is bounded, and the least recently used goes first', (t) => {
 })
 
 const users = [1, 2, 3]
-const world: World = {
+const fixture: Fixture = {
   users,
   orgs: [11, 12].map((id) => ({
     id,
@@ -388,7 +388,7 @@ for (const { name, open } of kinds) {
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (changes) => {
         const db = await open()
         try {
-          await storeWorld(db, world)
+          await storeFixture(db, fixture)
           await db.query((k) => k('access_tokens').update({ last_used_at: created_at }))
           const memory = makeAccessMemory(makeAccessRevisions(db), {
             make: (limits) => {

@@ -19,8 +19,8 @@ import { callBy, principal } from './callers.ts'
 import { catalogue, compiled } from './catalogue.ts'
 import { countingRunner } from './counting-runner.ts'
 import { fleetRows, fleetTables, fleetTypes, plugin } from './fixtures/fleet-plugin.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 /**
  * Three object types of a plugin that is not part of this build: one with rows in an account, one inside it, one that
@@ -34,8 +34,8 @@ const startFleet = async (): Promise<PopulatedService> => {
   const [lagoon] = service.rows("select id from accounts where name = 'lagoon'")
   const insertShip = (id: number, owner: unknown, name: string) =>
     service.write('insert into fleet_ships (id, owner_id, name) values (?, ?, ?)', id, owner, name)
-  await insertShip(71, service.world.id('organization'), 'argo')
-  await insertShip(72, service.world.id('organization'), 'beagle')
+  await insertShip(71, service.fixture.id('organization'), 'argo')
+  await insertShip(72, service.fixture.id('organization'), 'beagle')
   await insertShip(73, lagoon?.['id'], 'argo')
   for (const [id, ship] of [
     [711, 71],
@@ -79,7 +79,7 @@ test.serial('matrix: every route on the added types answers every caller as it i
 test.serial('the object that a route names is the one of its place', async (t) => {
   const token = await service.tokenFor('alice')
   const get = (path: string) => service.send('GET', `/api/v1/fleet/${path}`, { token })
-  const orgId = service.world.id('organization')
+  const orgId = service.fixture.id('organization')
   const [pier] = service.rows("select id from clusters where name = 'pier'")
   t.deepEqual((await get('HARBOUR/ships/argo')).json, { type: 'ship', id: 71, name: 'argo', owner: orgId })
   t.deepEqual((await get('harbour/ships/argo/cabins/711')).json, {
@@ -115,12 +115,12 @@ test.serial(
     await service.write(
       "insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('ship', 71, 'captain', 'user', ?, ?, 0)",
       service.of(identity).viewer.id,
-      service.world.id('organization'),
+      service.fixture.id('organization'),
     )
     await service.write(
       "insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cabin', 711, 'guest', 'team', ?, ?, 0)",
       service.of(organizations).teamIds.Editors,
-      service.world.id('organization'),
+      service.fixture.id('organization'),
     )
     const { assembly } = service.running
     const questions = [
@@ -198,7 +198,7 @@ test.serial(
 test.serial('an organization or a person with such an object is not deleted', async (t) => {
   const alice = await service.tokenFor('alice')
   for (const kind of ['clusters', 'contracts'])
-    await service.write(`delete from ${kind} where owner_id = ?`, service.world.id('organization'))
+    await service.write(`delete from ${kind} where owner_id = ?`, service.fixture.id('organization'))
   const kept = await service.send('DELETE', '/api/v1/orgs/harbour', { token: alice })
   t.is(kept.status, 409, kept.text)
   t.regex(kept.text, /ship argo, ship beagle/)
@@ -208,7 +208,7 @@ test.serial('an organization or a person with such an object is not deleted', as
 })
 
 const [owner, mate, member, outsider] = [1, 2, 3, 4]
-const world: World = {
+const fixture: Fixture = {
   users: [owner, mate, member, outsider],
   orgs: [
     {
@@ -269,7 +269,7 @@ const decisions: readonly (readonly [number, ObjectLocator, string, string])[] =
 ]
 
 const withFleet = async (db: SqlDatabase): Promise<void> => {
-  await storeWorld(db, world)
+  await storeFixture(db, fixture)
   for (const table of fleetTables) await db.query((k) => k.raw(table))
   await db.query((k) =>
     k('fleet_ships').insert([

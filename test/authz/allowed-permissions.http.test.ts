@@ -2,8 +2,8 @@ import test from 'ava'
 import type { ExecutionContext } from 'ava'
 import { eachDatabase } from '../support/databases.ts'
 import { nameOf } from './account-names.ts'
-import type { WorldService } from './world-service.ts'
-import { people, served, startWorldService } from './world-service.ts'
+import type { FixtureService } from './fixture-service.ts'
+import { people, served, startFixtureService } from './fixture-service.ts'
 
 const org = nameOf(served.org)
 const batch = `/api/v1/authz/objects/allowed-permissions?org=${org}`
@@ -21,13 +21,13 @@ const everyClusterRelation = [
 ]
 
 for (const { name: database } of eachDatabase()) {
-  // Nothing here changes the world, so one service serves all cases.
-  let service: WorldService
+  // Nothing here changes the fixture, so one service serves all cases.
+  let service: FixtureService
   test.before(async () => {
-    service = await startWorldService(database)
+    service = await startFixtureService(database)
   })
   test.after.always(() => service.stop())
-  const onService = (title: string, run: (t: ExecutionContext, service: WorldService) => Promise<void>): void =>
+  const onService = (title: string, run: (t: ExecutionContext, service: FixtureService) => Promise<void>): void =>
     test(`${database}: ${title}`, (t) => run(t, service))
 
   onService('answers are in the order of the questions, including repeats and foreign objects', async (t, service) => {

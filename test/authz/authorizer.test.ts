@@ -9,11 +9,11 @@ import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import { catalogue } from './catalogue.ts'
 import { roleBench } from './role-bench.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 const [owner, member, outsider] = [1, 2, 3]
-const world: World = {
+const fixture: Fixture = {
   users: [owner, member, outsider],
   orgs: [
     {
@@ -127,7 +127,7 @@ const confinedDecisions: typeof decisions = [
 for (const database of eachDatabase()) {
   const onBench = casesOf(database.name, async () => {
     const db = await database.open()
-    await storeWorld(db, world)
+    await storeFixture(db, fixture)
     return roleBench(db)
   })
 

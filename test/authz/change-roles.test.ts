@@ -8,8 +8,8 @@ import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import type { RoleBench } from './role-bench.ts'
 import { roleBench } from './role-bench.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 const [owner, admin, editor] = [1, 2, 3]
 const orgId = 11 as OrgId
@@ -21,7 +21,7 @@ const importing = { namespace: 'cluster_mgmt', action: 'import clusters' }
 const rename = { namespace: 'org_mgmt', action: 'rename' }
 
 /** One owner, one admin, and someone whose custom role lets them edit roles and view clusters. */
-const world: World = {
+const fixture: Fixture = {
   users: [owner, admin, editor],
   orgs: [
     {
@@ -77,7 +77,7 @@ const update = (bench: RoleBench, userId: number, id: RoleId, change: Partial<Ro
 for (const database of eachDatabase()) {
   const onBench = casesOf(database.name, async () => {
     const db = await database.open()
-    await storeWorld(db, world)
+    await storeFixture(db, fixture)
     return roleBench(db)
   })
 

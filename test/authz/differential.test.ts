@@ -11,19 +11,19 @@ import { objectRows } from '../support/object-rows.ts'
 import { callBy, principal } from './callers.ts'
 import { catalogue, schema } from './catalogue.ts'
 import { walk, walkWithin } from './naive-walk.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 import { clusterNameOf, nameOf } from './account-names.ts'
-import { anyWorld, questionsOf, worldUsers } from './world.ts'
+import { anyFixture, questionsOf, fixtureUsers } from './fixture.ts'
 
-const accountsOf = (world: World, userId: number) => [
+const accountsOf = (fixture: Fixture, userId: number) => [
   userId,
-  ...world.orgs.filter(({ members }) => members.includes(userId)).map(({ id }) => id),
+  ...fixture.orgs.filter(({ members }) => members.includes(userId)).map(({ id }) => id),
 ]
 
 /** Every object that a route can name, by its locator. */
-const locatorsOf = (world: World): readonly { locator: ObjectLocator; type: string; id: number }[] => [
-  ...world.orgs.flatMap(({ id, teams, roles }) => [
+const locatorsOf = (fixture: Fixture): readonly { locator: ObjectLocator; type: string; id: number }[] => [
+  ...fixture.orgs.flatMap(({ id, teams, roles }) => [
     { locator: { type: 'organization' as const, name: nameOf(id) }, type: 'organization', id },
     ...teams.map((team) => ({ locator: { type: 'team' as const, id: team.id }, type: 'team', id: team.id })),
     ...roles.map((role) => ({
@@ -32,7 +32,7 @@ const locatorsOf = (world: World): readonly { locator: ObjectLocator; type: stri
       id: role.id,
     })),
   ]),
-  ...world.clusters.map(({ id, ownerId }) => ({
+  ...fixture.clusters.map(({ id, ownerId }) => ({
     locator: { type: 'cluster' as const, account: nameOf(ownerId), name: clusterNameOf(id) },
     type: 'cluster',
     id,
@@ -60,21 +60,21 @@ const ask = async (db: SqlDatabase, userId: number, accountId: number, objects: 
 }
 
 for (const database of eachDatabase()) {
-  const worlds = database.name === 'sqlite' ? 40 : 12
+  const fixtures = database.name === 'sqlite' ? 40 : 12
 
-  test(`${database.name}: a batch answers what a naive walk over the world finds`, async (t) => {
+  test(`${database.name}: a batch answers what a naive walk over the fixture finds`, async (t) => {
     await fc.assert(
-      fc.asyncProperty(anyWorld, async (world) => {
+      fc.asyncProperty(anyFixture, async (fixture) => {
         const db = await database.open()
         try {
-          await storeWorld(db, world)
-          for (const userId of worldUsers) {
-            for (const accountId of accountsOf(world, userId)) {
-              const questions = questionsOf(world, userId)
+          await storeFixture(db, fixture)
+          for (const userId of fixtureUsers) {
+            for (const accountId of accountsOf(fixture, userId)) {
+              const questions = questionsOf(fixture, userId)
               const expected = questions.map(({ objectType, objectID }) => ({
                 type: objectType,
                 id: objectID,
-                relations: walkWithin(world, accountId, userId, objectType, objectID),
+                relations: walkWithin(fixture, accountId, userId, objectType, objectID),
               }))
               t.deepEqual(await ask(db, userId, accountId, questions), expected)
             }
@@ -83,26 +83,26 @@ for (const database of eachDatabase()) {
           await db.close()
         }
       }),
-      { numRuns: worlds },
+      { numRuns: fixtures },
     )
   })
 
   test(`${database.name}: single, batch and route checks agree on every object and relation`, async (t) => {
     await fc.assert(
-      fc.asyncProperty(anyWorld, fc.constantFrom(...worldUsers), async (world, userId) => {
+      fc.asyncProperty(anyFixture, fc.constantFrom(...fixtureUsers), async (fixture, userId) => {
         const db = await database.open()
         try {
-          await storeWorld(db, world)
+          await storeFixture(db, fixture)
           const { authorizer } = parts(db)
-          for (const { locator, type, id } of locatorsOf(world)) {
-            const held = walk(world, userId, type, id)
+          for (const { locator, type, id } of locatorsOf(fixture)) {
+            const held = walk(fixture, userId, type, id)
             for (const relation of schema.types.get(type)?.relations ?? []) {
               const decided = await authorizer.authorize(principal(userId), locator, relation)
               t.is(isRight(decided), held.includes(relation), `${userId} ${relation} ${type} ${id}`)
             }
           }
-          for (const accountId of accountsOf(world, userId)) {
-            const questions = questionsOf(world, userId)
+          for (const accountId of accountsOf(fixture, userId)) {
+            const questions = questionsOf(fixture, userId)
             const batch = await ask(db, userId, accountId, questions)
             const singles = await Promise.all(questions.map((question) => ask(db, userId, accountId, [question])))
             t.deepEqual(singles.flat(), [...batch])
@@ -111,7 +111,7 @@ for (const database of eachDatabase()) {
           await db.close()
         }
       }),
-      { numRuns: Math.ceil(worlds / 4) },
+      { numRuns: Math.ceil(fixtures / 4) },
     )
   })
 }

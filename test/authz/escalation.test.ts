@@ -8,7 +8,7 @@ import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { schema } from './catalogue.ts'
 import { roleBench } from './role-bench.ts'
-import { accountRow, storeOrg, storeWorld } from './stored-world.ts'
+import { accountRow, storeOrg, storeFixture } from './stored-fixture.ts'
 import { nameOf } from './account-names.ts'
 
 const [climber, owner] = [51, 52]
@@ -163,7 +163,7 @@ test('no sequence of role and team operations gives a member a permission that w
   const service: TestService = await startService({ settings: { MOORAGE_DATABASE_URL: url } })
   const db = await openPatiently(url)
   try {
-    await storeWorld(db, { users: [climber, owner], orgs: [], clusters: [], tokens: [] })
+    await storeFixture(db, { users: [climber, owner], orgs: [], clusters: [], tokens: [] })
     const token = await service.tokenFor(nameOf(climber))
     const succeeded = new Set<string>()
     await fc.assert(

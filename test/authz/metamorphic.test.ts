@@ -6,16 +6,16 @@ import { unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import { catalogue } from './catalogue.ts'
 import { roleBench } from './role-bench.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World, WorldGrant, WorldOrg, WorldTeam } from './world.ts'
-import { anyWorld, questionsOf, worldUsers } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture, FixtureGrant, FixtureOrg, FixtureTeam } from './fixture.ts'
+import { anyFixture, questionsOf, fixtureUsers } from './fixture.ts'
 
 const orgId = 11
 const otherOrgId = 12
 
-type Change = (org: WorldOrg) => WorldOrg
+type Change = (org: FixtureOrg) => FixtureOrg
 const onTeam =
-  (index: number, change: (team: WorldTeam) => WorldTeam): Change =>
+  (index: number, change: (team: FixtureTeam) => FixtureTeam): Change =>
   (org) => ({
     ...org,
     teams: org.teams.map((team, at) => (at === index ? change(team) : team)),
@@ -24,9 +24,9 @@ const added = <A>(items: readonly A[], item: A): readonly A[] => (items.includes
 
 /** Changes that give something: a membership, a place in a team, a role, a permission, a grant, a higher level. */
 const giving: fc.Arbitrary<Change> = fc.oneof(
-  fc.constantFrom(...worldUsers).map((user): Change => (org) => ({ ...org, members: added(org.members, user) })),
+  fc.constantFrom(...fixtureUsers).map((user): Change => (org) => ({ ...org, members: added(org.members, user) })),
   fc
-    .tuple(fc.nat(2), fc.constantFrom(...worldUsers))
+    .tuple(fc.nat(2), fc.constantFrom(...fixtureUsers))
     .map(([index, user]) => onTeam(index, (team) => ({ ...team, members: added(team.members, user) }))),
   fc
     .tuple(fc.nat(2), fc.constantFrom(1101, 1102))
@@ -36,7 +36,7 @@ const giving: fc.Arbitrary<Change> = fc.oneof(
     ...org,
     roles: org.roles.map((role) => ({ ...role, permissions: added(role.permissions, `${namespace}/${action}`) })),
   })),
-  fc.constantFrom(...worldUsers).map((subjectId): Change => (org) => ({
+  fc.constantFrom(...fixtureUsers).map((subjectId): Change => (org) => ({
     ...org,
     grants: [
       ...org.grants.filter((one) => !isEditorGrant(one, subjectId)),
@@ -45,32 +45,32 @@ const giving: fc.Arbitrary<Change> = fc.oneof(
   })),
 )
 
-const isEditorGrant = (one: WorldGrant, subjectId: number): boolean =>
+const isEditorGrant = (one: FixtureGrant, subjectId: number): boolean =>
   one.objectType === 'cluster' &&
   one.objectId === 11_001 &&
   one.relation === 'editor' &&
   one.subjectType === 'user' &&
   one.subjectId === subjectId
 
-const changed = (world: World, id: number, change: Change): World => ({
-  ...world,
-  orgs: world.orgs.map((org) => (org.id === id ? change(org) : org)),
+const changed = (fixture: Fixture, id: number, change: Change): Fixture => ({
+  ...fixture,
+  orgs: fixture.orgs.map((org) => (org.id === id ? change(org) : org)),
 })
 
 /** The first organization changed; a grant that it may now have stands under no other, since it is one row. */
-const given = (world: World, change: Change): World =>
-  changed(changed(world, orgId, change), otherOrgId, (org) => ({
+const given = (fixture: Fixture, change: Change): Fixture =>
+  changed(changed(fixture, orgId, change), otherOrgId, (org) => ({
     ...org,
-    grants: org.grants.filter((one) => !worldUsers.some((user) => isEditorGrant(one, user))),
+    grants: org.grants.filter((one) => !fixtureUsers.some((user) => isEditorGrant(one, user))),
   }))
 
 for (const database of eachDatabase()) {
   const runs = database.name === 'sqlite' ? 40 : 8
 
-  const within = async <A>(world: World, use: (db: SqlDatabase) => Promise<A>): Promise<A> => {
+  const within = async <A>(fixture: Fixture, use: (db: SqlDatabase) => Promise<A>): Promise<A> => {
     const db = await database.open()
     try {
-      await storeWorld(db, world)
+      await storeFixture(db, fixture)
       return await use(db)
     } finally {
       await db.close()
@@ -78,8 +78,8 @@ for (const database of eachDatabase()) {
   }
 
   /** What a person holds on each question, asked within the first organization, also as no member of it. */
-  const answers = (world: World, userId: number, questions = questionsOf(world, userId)) =>
-    within(world, async (db) => {
+  const answers = (fixture: Fixture, userId: number, questions = questionsOf(fixture, userId)) =>
+    within(fixture, async (db) => {
       const bench = roleBench(db)
       const context = await bench.context(userId, orgId)
       return unwrap(await bench.list(callBy(principal(userId)), { context, objects: questions, isBatch: true }))
@@ -87,9 +87,9 @@ for (const database of eachDatabase()) {
 
   test(`${database.name}: giving something takes nothing away`, async (t) => {
     await fc.assert(
-      fc.asyncProperty(anyWorld, fc.constantFrom(...worldUsers), giving, async (world, userId, change) => {
-        const before = await answers(world, userId)
-        const after = await answers(given(world, change), userId)
+      fc.asyncProperty(anyFixture, fc.constantFrom(...fixtureUsers), giving, async (fixture, userId, change) => {
+        const before = await answers(fixture, userId)
+        const after = await answers(given(fixture, change), userId)
         for (const [index, { relations, ...object }] of before.entries()) {
           const now = after[index]?.relations ?? []
           t.deepEqual(
@@ -105,14 +105,14 @@ for (const database of eachDatabase()) {
 
   test(`${database.name}: another organization's data never changes an answer`, async (t) => {
     await fc.assert(
-      fc.asyncProperty(anyWorld, anyWorld, fc.constantFrom(...worldUsers), async (world, another, userId) => {
+      fc.asyncProperty(anyFixture, anyFixture, fc.constantFrom(...fixtureUsers), async (fixture, another, userId) => {
         const other = another.orgs.find(({ id }) => id === otherOrgId)
         // Its grants must not be the same rows as this organization's.
-        const taken = new Set(world.orgs.flatMap(({ grants }) => grants.map((one) => JSON.stringify({ ...one }))))
-        const mixed = changed(world, otherOrgId, (org) =>
+        const taken = new Set(fixture.orgs.flatMap(({ grants }) => grants.map((one) => JSON.stringify({ ...one }))))
+        const mixed = changed(fixture, otherOrgId, (org) =>
           other ? { ...other, grants: other.grants.filter((one) => !taken.has(JSON.stringify({ ...one }))) } : org,
         )
-        t.deepEqual(await answers(mixed, userId), await answers(world, userId))
+        t.deepEqual(await answers(mixed, userId), await answers(fixture, userId))
       }),
       { numRuns: runs },
     )
@@ -121,13 +121,13 @@ for (const database of eachDatabase()) {
   test(`${database.name}: permuting and repeating questions permutes and repeats the answers`, async (t) => {
     const orders = fc.array(fc.nat(30), { minLength: 1, maxLength: 60 })
     await fc.assert(
-      fc.asyncProperty(anyWorld, fc.constantFrom(...worldUsers), orders, async (world, userId, order) => {
-        const questions = questionsOf(world, userId)
-        const plain = await answers(world, userId)
+      fc.asyncProperty(anyFixture, fc.constantFrom(...fixtureUsers), orders, async (fixture, userId, order) => {
+        const questions = questionsOf(fixture, userId)
+        const plain = await answers(fixture, userId)
         const chosen = order.map((index) => index % questions.length)
         const asked = chosen.flatMap((index) => questions[index] ?? [])
         t.deepEqual(
-          await answers(world, userId, asked),
+          await answers(fixture, userId, asked),
           chosen.flatMap((index) => plain[index] ?? []),
         )
       }),
@@ -137,7 +137,7 @@ for (const database of eachDatabase()) {
 
   test(`${database.name}: taking the only path away takes the relation at the next request`, async (t) => {
     const userId = 1
-    const base: World = {
+    const base: Fixture = {
       users: [userId],
       orgs: [
         {

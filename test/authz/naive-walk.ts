@@ -1,6 +1,6 @@
 import type { RelationTerm } from '../../core/kernel/access.ts'
 import { catalogue } from './catalogue.ts'
-import type { World, WorldOrg, WorldTeam } from './world.ts'
+import type { Fixture, FixtureOrg, FixtureTeam } from './fixture.ts'
 
 const ranks = ['none', 'read', 'write', 'admin', 'owner']
 const rank = (level: string): number => Math.max(0, ranks.indexOf(level))
@@ -12,28 +12,28 @@ interface Thing {
 }
 
 /** The object of a type and id, or undefined; the slow and obvious way. */
-const thingOf = (world: World, type: string, id: number): Thing | undefined => {
-  if (type === 'user') return world.users.includes(id) ? { type, id, ownerId: id } : undefined
-  if (type === 'organization') return world.orgs.some((org) => org.id === id) ? { type, id, ownerId: id } : undefined
+const thingOf = (fixture: Fixture, type: string, id: number): Thing | undefined => {
+  if (type === 'user') return fixture.users.includes(id) ? { type, id, ownerId: id } : undefined
+  if (type === 'organization') return fixture.orgs.some((org) => org.id === id) ? { type, id, ownerId: id } : undefined
   if (type === 'team') {
-    const org = world.orgs.find(({ teams }) => teams.some((team) => team.id === id))
+    const org = fixture.orgs.find(({ teams }) => teams.some((team) => team.id === id))
     return org && { type, id, ownerId: org.id }
   }
   if (type === 'role') {
-    const org = world.orgs.find(({ roles }) => roles.some((role) => role.id === id))
+    const org = fixture.orgs.find(({ roles }) => roles.some((role) => role.id === id))
     return org && { type, id, ownerId: org.id }
   }
   const owned =
-    type === 'cluster' ? world.clusters : world.tokens.map((token) => ({ id: token.id, ownerId: token.userId }))
+    type === 'cluster' ? fixture.clusters : fixture.tokens.map((token) => ({ id: token.id, ownerId: token.userId }))
   const found = (type === 'cluster' || type === 'token') && owned.find((one) => one.id === id)
   return found ? { type, id, ownerId: found.ownerId } : undefined
 }
 
-const teamsOf = (org: WorldOrg, userId: number): readonly WorldTeam[] =>
+const teamsOf = (org: FixtureOrg, userId: number): readonly FixtureTeam[] =>
   org.members.includes(userId) ? org.teams.filter((team) => team.members.includes(userId)) : []
 
-const holdsByTerm = (world: World, userId: number, thing: Thing, term: RelationTerm): boolean => {
-  const org = world.orgs.find(({ id }) => id === thing.ownerId)
+const holdsByTerm = (fixture: Fixture, userId: number, thing: Thing, term: RelationTerm): boolean => {
+  const org = fixture.orgs.find(({ id }) => id === thing.ownerId)
   const isOwn = thing.ownerId === userId && thing.type !== 'user' && thing.type !== 'token'
   const level = isOwn ? 4 : Math.max(0, ...(org ? teamsOf(org, userId) : []).map((team) => rank(team.permission)))
   switch (term.by) {
@@ -78,29 +78,29 @@ const holdsByTerm = (world: World, userId: number, thing: Thing, term: RelationT
   }
 }
 
-/** The relations that a person holds on an object, found by trying every term of every relation on the whole world. */
-export const walk = (world: World, userId: number, type: string, id: number): readonly string[] => {
-  const thing = thingOf(world, type, id)
+/** The relations that a person holds on an object, found by trying every term of every relation on the whole fixture. */
+export const walk = (fixture: Fixture, userId: number, type: string, id: number): readonly string[] => {
+  const thing = thingOf(fixture, type, id)
   if (thing === undefined) return []
   return catalogue.objectTypes
     .filter((definition) => definition.type === type)
     .flatMap(({ relations }) => Object.entries(relations))
-    .filter(([, terms]) => terms.some((term) => holdsByTerm(world, userId, thing, term)))
+    .filter(([, terms]) => terms.some((term) => holdsByTerm(fixture, userId, thing, term)))
     .map(([relation]) => relation)
     .sort()
 }
 
 /** The same within one account, as the allowed-permissions routes ask: what belongs elsewhere counts as absent. */
 export const walkWithin = (
-  world: World,
+  fixture: Fixture,
   accountId: number,
   userId: number,
   type: string,
   id: number,
 ): readonly string[] => {
-  const thing = thingOf(world, type, id)
+  const thing = thingOf(fixture, type, id)
   const isWithin =
     thing !== undefined &&
     (thing.ownerId === accountId || ((type === 'user' || type === 'token') && thing.ownerId === userId))
-  return isWithin ? walk(world, userId, type, id) : []
+  return isWithin ? walk(fixture, userId, type, id) : []
 }

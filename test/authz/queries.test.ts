@@ -9,8 +9,8 @@ import { unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import { catalogue, schema } from './catalogue.ts'
 import { countingRunner } from './counting-runner.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 const userId = 1
 const orgId = 11
@@ -18,7 +18,7 @@ const clusterIds = Array.from({ length: 500 }, (_, index) => 11_000 + index)
 const teamIds = Array.from({ length: 20 }, (_, index) => 1_000 + index)
 
 /** Someone in twenty teams with a role each, and five hundred clusters. */
-const world: World = {
+const fixture: Fixture = {
   users: [userId],
   orgs: [
     {
@@ -44,7 +44,7 @@ for (const database of eachDatabase()) {
   test(`${database.name}: one query for a route's check, at most two more for each type of a batch, however long`, async (t) => {
     const db = await database.open()
     try {
-      await storeWorld(db, world)
+      await storeFixture(db, fixture)
       const runner = countingRunner(db)
       const facts = makeSqlAuthorizationFacts(db, catalogue.objectTypes, objectRows)(runner)
       const authorizer = makeAuthorizer({ schema, facts, clock: { now: () => new Date() } })

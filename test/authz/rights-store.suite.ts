@@ -2,8 +2,8 @@ import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { RightsStore } from '../../core/kernel/rights.ts'
 import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 /**
  * A store of its own for each case. It finds the organization 11 with the users 1 (an owner), 2 (in the team 112 with
@@ -22,7 +22,7 @@ const org = 11 as AccountId
 const otherOrg = 12 as AccountId
 const user = (id: number): UserId => id as UserId
 
-const world: World = {
+const fixture: Fixture = {
   users: [1, 2, 3, 4],
   orgs: [
     {
@@ -54,7 +54,7 @@ const about: SuiteAbout = {
   ports: ['RightsStore'],
   needs: 'The people and organizations that are described at RightsStoreBench.',
   fill: async (database) => {
-    await storeWorld(database, world)
+    await storeFixture(database, fixture)
     await database.query((k) => k('users').where('id', 4).update({ is_admin: 1 }))
   },
 }

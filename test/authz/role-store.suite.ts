@@ -4,8 +4,8 @@ import type { Role, RoleContent } from '../../core/authz/types.ts'
 import type { OrgId, RoleId, TeamId } from '../../core/kernel/ids.ts'
 import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 /**
  * A store of its own for each case. It finds the organizations 11 and 12 with the people account1 to account3 (shown as
@@ -45,7 +45,7 @@ const inserted = async (store: RoleStore, orgId: OrgId, changes: Partial<RoleCon
 }
 
 /** Two organizations; user 3 is still in a team, but no member any more. */
-const world: World = {
+const fixture: Fixture = {
   users: [1, 2, 3],
   orgs: [
     {
@@ -76,7 +76,7 @@ const about: SuiteAbout = {
   name: 'role-store',
   ports: ['RoleStore'],
   needs: 'The people, organizations and teams that are described at RoleStoreBench, without roles.',
-  fill: (database) => storeWorld(database, world),
+  fill: (database) => storeFixture(database, fixture),
 }
 
 /** What every RoleStore keeps. Each case on an organization's data has its twin from another organization. */

@@ -13,8 +13,8 @@ import {
   updateRole,
 } from '../../plugins/authz/roles.routes.ts'
 import { nameOf } from './account-names.ts'
-import type { WorldService } from './world-service.ts'
-import { people, served, startWorldService } from './world-service.ts'
+import type { FixtureService } from './fixture-service.ts'
+import { people, served, startFixtureService } from './fixture-service.ts'
 
 const org = nameOf(served.org)
 const view = { namespace: 'cluster_mgmt', action: 'view clusters' }
@@ -22,9 +22,9 @@ const connect = { namespace: 'cluster_mgmt', action: 'connect to clusters' }
 const roles = `/api/v1/authz/roles`
 
 for (const { name: database } of eachDatabase()) {
-  const onService = (title: string, run: (t: ExecutionContext, service: WorldService) => Promise<void>): void =>
+  const onService = (title: string, run: (t: ExecutionContext, service: FixtureService) => Promise<void>): void =>
     test(`${database}: ${title}`, async (t) => {
-      const service = await startWorldService(database)
+      const service = await startFixtureService(database)
       try {
         await run(t, service)
       } finally {

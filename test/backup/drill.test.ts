@@ -55,7 +55,7 @@ const answers = async (of: TestService): Promise<ReadonlyMap<string, string>> =>
     bound.route.makesToken !== true &&
     !ofTheProcess.test(fullPath)
   for (const route of service.running.assembly.routes.filter(isRead)) {
-    const path = targetOf(route, service.world)
+    const path = targetOf(route, service.fixture)
     const answer = await answerOf(of, path)
     all.set(`GET ${path}`, `${answer.status} ${answer.text.replaceAll(of.baseUrl, 'BASE').replaceAll(ofTheMoment, '')}`)
   }

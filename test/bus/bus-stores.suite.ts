@@ -5,8 +5,8 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
-import { storeWorld } from '../authz/stored-world.ts'
-import type { World } from '../authz/world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
+import type { Fixture } from '../authz/fixture.ts'
 
 /** Stores of their own for each case, over the accounts below. */
 export interface BusStoresBench {
@@ -47,7 +47,7 @@ const newUser = (identity: BusIdentity, ownerId: AccountId, changes: Partial<New
   ...changes,
 })
 
-const world: World = {
+const fixture: Fixture = {
   users: [1, 2],
   orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
   clusters: [],
@@ -59,7 +59,7 @@ const about: SuiteAbout = {
   ports: ['BusIdentityStore', 'BusUserStore'],
   needs: 'The users 1 and 2 and the organization 11, without identities.',
   fill: async (database) => {
-    await storeWorld(database, world)
+    await storeFixture(database, fixture)
     for (const id of [1, 2])
       await database.query((k) =>
         k('users')

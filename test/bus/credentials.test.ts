@@ -16,7 +16,7 @@ import { plantBusToken } from '../support/plant-bus-token.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import type { BusFixture } from './bus-world.ts'
+import type { BusFixture } from './bus-fixture.ts'
 import {
   closeClients,
   connectWith,
@@ -26,29 +26,29 @@ import {
   publishRefusal,
   runJob,
   startBusFixture,
-} from './bus-world.ts'
+} from './bus-fixture.ts'
 
 const withNats = needing('nats')
 
-let world: BusFixture
+let fixture: BusFixture
 withNats.before(async () => {
-  world = await startBusFixture()
+  fixture = await startBusFixture()
 })
 withNats.after.always(async () => {
   await closeClients()
-  await world?.stop()
+  await fixture?.stop()
 })
 
 const platform = async () =>
-  connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
+  connectWith(await credentialsFrom(fixture.service, 'admin_credentials', fixture.service.adminToken))
 
 withNats('a user hears the own tenant, without the tenant in the subject, and nothing of another user', async (t) => {
-  const [alice, bob] = [await newPerson(world.service), await newPerson(world.service)]
-  const given = await credentialsFrom(world.service, 'credentials', alice.token)
-  t.deepEqual(given.endpoints, [world.url])
+  const [alice, bob] = [await newPerson(fixture.service), await newPerson(fixture.service)]
+  const given = await credentialsFrom(fixture.service, 'credentials', alice.token)
+  t.deepEqual(given.endpoints, [fixture.url])
   const [hers, his] = [
     await connectWith(given),
-    await connectWith(await credentialsFrom(world.service, 'credentials', bob.token)),
+    await connectWith(await credentialsFrom(fixture.service, 'credentials', bob.token)),
   ]
   const progress = listen(hers, 'natjobs.resp.r1')
   const notices = listen(hers, 'notifications')
@@ -68,8 +68,8 @@ withNats('a user hears the own tenant, without the tenant in the subject, and no
 })
 
 withNats('a user may publish nowhere and subscribe to nothing but the own subjects', async (t) => {
-  const [alice, bob] = [await newPerson(world.service), await newPerson(world.service)]
-  const hers = await connectWith(await credentialsFrom(world.service, 'credentials', alice.token))
+  const [alice, bob] = [await newPerson(fixture.service), await newPerson(fixture.service)]
+  const hers = await connectWith(await credentialsFrom(fixture.service, 'credentials', alice.token))
   for (const subject of [
     'natjobs.resp.r1',
     `natjobs.resp.${bob.id}.r1`,
@@ -98,7 +98,9 @@ withNats('a user may publish nowhere and subscribe to nothing but the own subjec
 })
 
 withNats('credentials for progress and notifications hear every tenant and may do nothing else', async (t) => {
-  const watcher = await connectWith(await credentialsFrom(world.service, 'user_credentials', world.service.adminToken))
+  const watcher = await connectWith(
+    await credentialsFrom(fixture.service, 'user_credentials', fixture.service.adminToken),
+  )
   const heard = listen(watcher, 'natjobs.resp.*.*')
   const notices = listen(watcher, 'notifications.*')
   await watcher.flush()
@@ -115,7 +117,7 @@ withNats('credentials for progress and notifications hear every tenant and may d
 
 withNats('credentials for the resource history of clusters hear that and may do nothing else', async (t) => {
   const watcher = await connectWith(
-    await credentialsFrom(world.service, 'cluster-resource-history', world.service.adminToken),
+    await credentialsFrom(fixture.service, 'cluster-resource-history', fixture.service.adminToken),
   )
   const heard = listen(watcher, 'clusters.*.resources.>')
   await watcher.flush()
@@ -134,8 +136,8 @@ withNats(
     const admin = await platform()
     const info = await admin.request('$JS.API.INFO', '', { timeout: 5_000 })
     t.falsy(info.json<{ error?: unknown }>().error)
-    const alice = await newPerson(world.service)
-    const hers = await connectWith(await credentialsFrom(world.service, 'credentials', alice.token))
+    const alice = await newPerson(fixture.service)
+    const hers = await connectWith(await credentialsFrom(fixture.service, 'credentials', alice.token))
     const inbox = listen(hers, '_INBOX.hers')
     const progress = listen(hers, 'natjobs.resp.done')
     await hers.flush()
@@ -149,24 +151,24 @@ withNats(
 withNats(
   'credentials are issued to the user only: not to ordinary users by the routes of admins, and not under sudo',
   async (t) => {
-    const alice = await newPerson(world.service)
+    const alice = await newPerson(fixture.service)
     for (const path of ['admin_credentials', 'user_credentials', 'cluster-resource-history']) {
-      t.is((await world.service.send('GET', `/api/v1/user/bus/${path}`, { token: alice.token })).status, 403, path)
+      t.is((await fixture.service.send('GET', `/api/v1/user/bus/${path}`, { token: alice.token })).status, 403, path)
     }
     for (const path of ['credentials', 'admin_credentials', 'user_credentials', 'cluster-resource-history']) {
       t.is(
         (
-          await world.service.send('GET', `/api/v1/user/bus/${path}?sudo=${alice.username}`, {
-            token: world.service.adminToken,
+          await fixture.service.send('GET', `/api/v1/user/bus/${path}?sudo=${alice.username}`, {
+            token: fixture.service.adminToken,
           })
         ).status,
         403,
         path,
       )
-      t.is((await world.service.send('GET', `/api/v1/user/bus/${path}`)).status, 401, path)
+      t.is((await fixture.service.send('GET', `/api/v1/user/bus/${path}`)).status, 401, path)
     }
-    const readOnly = await world.service.tokenFor(alice.username, ['read:user'])
-    t.is((await world.service.send('GET', '/api/v1/user/bus/credentials', { token: readOnly })).status, 403)
+    const readOnly = await fixture.service.tokenFor(alice.username, ['read:user'])
+    t.is((await fixture.service.send('GET', '/api/v1/user/bus/credentials', { token: readOnly })).status, 403)
   },
 )
 

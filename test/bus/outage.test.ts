@@ -13,101 +13,103 @@ import {
   runJob,
   startBusFixture,
   type BusFixture,
-} from './bus-world.ts'
+} from './bus-fixture.ts'
 
 const test = needing('nats')
 
-let world: BusFixture
+let fixture: BusFixture
 test.before(async () => {
-  world = await startBusFixture()
+  fixture = await startBusFixture()
 })
 test.after.always(async () => {
   await closeClients()
-  await world?.stop()
+  await fixture?.stop()
 })
 
 const tokensOf = async (token: string) =>
-  (await world.service.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token })).json as {
+  (await fixture.service.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token })).json as {
     id: number
     revoked: boolean
   }[]
 const busIsBack = () =>
   until('readiness shows the bus', async () => ((await readiness()).includes('[+] bus') ? true : undefined))
-const readiness = async () => (await fetch(`${world.service.opsUrl}/readyz?verbose`)).text()
+const readiness = async () => (await fetch(`${fixture.service.opsUrl}/readyz?verbose`)).text()
 
 test.serial('while the bus is unavailable HTTP continues, credentials are 503, and nothing is left over', async (t) => {
-  const person = await newPerson(world.service)
-  await credentialsFrom(world.service, 'credentials', person.token)
+  const person = await newPerson(fixture.service)
+  await credentialsFrom(fixture.service, 'credentials', person.token)
   await busIsBack()
-  await world.nats.kill()
+  await fixture.nats.kill()
   await until('readiness shows that the bus is away', async () =>
     (await readiness()).includes('[-] bus') ? true : undefined,
   )
   t.regex(await readiness(), /\nok\n/)
-  const refused = await world.service.send('GET', '/api/v1/user/bus/credentials', { token: person.token })
+  const refused = await fixture.service.send('GET', '/api/v1/user/bus/credentials', { token: person.token })
   t.is(refused.status, 503)
   t.regex((refused.json as { message: string }).message, /message bus does not answer/)
   t.true(Number(refused.headers['retry-after']) > 0)
   t.is((await tokensOf(person.token)).length, 1)
-  t.is((await world.service.send('GET', '/api/v1/user', { token: person.token })).status, 200)
-  await world.nats.restart()
-  await connectWith(await credentialsFrom(world.service, 'credentials', person.token))
+  t.is((await fixture.service.send('GET', '/api/v1/user', { token: person.token })).status, 200)
+  await fixture.nats.restart()
+  await connectWith(await credentialsFrom(fixture.service, 'credentials', person.token))
   t.is((await tokensOf(person.token)).length, 2)
 })
 
 test.serial('what is revoked while the server is away is revoked when it is back', async (t) => {
-  const person = await newPerson(world.service)
-  const given = await credentialsFrom(world.service, 'credentials', person.token)
+  const person = await newPerson(fixture.service)
+  const given = await credentialsFrom(fixture.service, 'credentials', person.token)
   await (await connectWith(given)).close()
-  await world.nats.kill()
+  await fixture.nats.kill()
   const [token] = await tokensOf(person.token)
   t.is(
     (
-      await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${token!.id}/revoke`, {
+      await fixture.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${token!.id}/revoke`, {
         token: person.token,
       })
     ).status,
     200,
   )
-  await world.nats.restart()
+  await fixture.nats.restart()
   await busIsBack()
-  await runJob(world.service, 'bus.retireCredentials')
+  await runJob(fixture.service, 'bus.retireCredentials')
   await t.throwsAsync(connectWith(given), { message: /authori[sz]ation|authentication/i })
 })
 
 test.serial('a server that lost everything is given every account again, with what was revoked', async (t) => {
-  const person = await newPerson(world.service)
+  const person = await newPerson(fixture.service)
   const [kept, ended] = [
-    await credentialsFrom(world.service, 'credentials', person.token),
-    await credentialsFrom(world.service, 'credentials', person.token),
+    await credentialsFrom(fixture.service, 'credentials', person.token),
+    await credentialsFrom(fixture.service, 'credentials', person.token),
   ]
-  const admins = await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken)
+  const admins = await credentialsFrom(fixture.service, 'admin_credentials', fixture.service.adminToken)
   const [newest] = await tokensOf(person.token)
   t.is(
     (
-      await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${newest!.id}/revoke`, {
+      await fixture.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${newest!.id}/revoke`, {
         token: person.token,
       })
     ).status,
     200,
   )
-  const [adminToken] = await tokensOf(world.service.adminToken)
+  const [adminToken] = await tokensOf(fixture.service.adminToken)
   t.is(
     (
-      await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${adminToken!.id}/revoke`, {
-        token: world.service.adminToken,
+      await fixture.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${adminToken!.id}/revoke`, {
+        token: fixture.service.adminToken,
       })
     ).status,
     200,
   )
-  await world.nats.restart({ wipe: true })
+  await fixture.nats.restart({ wipe: true })
   await t.throwsAsync(connectWith(kept), undefined, 'the wiped server knows no account')
   await busIsBack()
-  await runJob(world.service, 'bus.reconcileClaims')
+  await runJob(fixture.service, 'bus.reconcileClaims')
   const open = await connectWith(kept)
   const heard = listen(open, 'natjobs.resp.r1')
   await open.flush()
-  const sender = await connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
+  const sender = await connectWith(
+    await credentialsFrom(fixture.service, 'admin_credentials', fixture.service.adminToken),
+  )
   sender.publish(`natjobs.resp.${person.id}.r1`, 'again')
   await until('a message', () => (heard.heard.length > 0 ? true : undefined))
   await t.throwsAsync(connectWith(ended), { message: /authori[sz]ation|authentication/i })
@@ -119,15 +121,18 @@ test.serial('a server that lost everything is given every account again, with wh
 })
 
 test.serial('the account of a deleted owner is closed for good', async (t) => {
-  const person = await newPerson(world.service)
-  await credentialsFrom(world.service, 'credentials', person.token)
+  const person = await newPerson(fixture.service)
+  await credentialsFrom(fixture.service, 'credentials', person.token)
   t.is(
-    (await world.service.send('DELETE', `/api/v1/admin/users/${person.username}`, { token: world.service.adminToken }))
-      .status,
+    (
+      await fixture.service.send('DELETE', `/api/v1/admin/users/${person.username}`, {
+        token: fixture.service.adminToken,
+      })
+    ).status,
     204,
   )
-  await runJob(world.service, 'bus.retireCredentials')
-  const account = await world.service.running.container
+  await runJob(fixture.service, 'bus.retireCredentials')
+  const account = await fixture.service.running.container
     .resolve(BusIdentityStorePort)
     .find('account', person.id as AccountId)
   t.truthy(account?.closedAt)
@@ -136,7 +141,7 @@ test.serial('the account of a deleted owner is closed for good', async (t) => {
 
 test.serial('the keys are made once: the command prints the same again, also for two at a time', async (t) => {
   const words = ['bus', 'init', '--json'] as const
-  const answers = await Promise.all([moorage(world.settings, ...words), moorage(world.settings, ...words)])
+  const answers = await Promise.all([moorage(fixture.settings, ...words), moorage(fixture.settings, ...words)])
   const [one, two] = answers.map(({ printed }) => JSON.parse(printed) as Record<string, string>)
   t.deepEqual(one, two)
   t.regex(one!['configuration']!, /resolver: \{\n {2}type: full/)
@@ -151,11 +156,11 @@ test.serial('doctor says whether the bus answers and knows this deployment', asy
       ({ subject }) => subject === 'bus',
     )
   }
-  t.like(await busLine(world.settings), { state: 'ok' })
-  t.like(await busLine({ ...world.settings, MOORAGE_BUS_URL: 'nats://127.0.0.1:1' }), { state: 'problem' })
+  t.like(await busLine(fixture.settings), { state: 'ok' })
+  t.like(await busLine({ ...fixture.settings, MOORAGE_BUS_URL: 'nats://127.0.0.1:1' }), { state: 'problem' })
   const other = await startBusFixture()
   try {
-    const stranger = await busLine({ ...world.settings, MOORAGE_BUS_URL: other.url })
+    const stranger = await busLine({ ...fixture.settings, MOORAGE_BUS_URL: other.url })
     t.like(stranger, { state: 'problem' })
     t.regex(stranger!.message, /refuses the keys of this deployment/)
   } finally {

@@ -14,24 +14,24 @@ import {
   runJob,
   startBusFixture,
   type BusFixture,
-} from './bus-world.ts'
+} from './bus-fixture.ts'
 
 const test = needing('nats')
 
-let world: BusFixture
+let fixture: BusFixture
 test.before(async () => {
-  world = await startBusFixture()
-  await credentialsFrom(world.service, 'credentials', world.service.adminToken)
+  fixture = await startBusFixture()
+  await credentialsFrom(fixture.service, 'credentials', fixture.service.adminToken)
 })
 test.after.always(async () => {
   await closeClients()
-  await world?.stop()
+  await fixture?.stop()
 })
 
 /** As a browser does it: nothing but the cookie proves who connects. */
 const withCookie = (pass: string | undefined): Promise<NatsConnection> =>
   wsconnect({
-    servers: [world.websocketUrl],
+    servers: [fixture.websocketUrl],
     reconnect: false,
     timeout: 5_000,
     wsFactory: (url) => {
@@ -43,7 +43,7 @@ const withCookie = (pass: string | undefined): Promise<NatsConnection> =>
   })
 
 const signIn = async (person: { username: string; password: string }) => {
-  const answer = await world.service.send('POST', '/api/v1/user/signin', {
+  const answer = await fixture.service.send('POST', '/api/v1/user/signin', {
     body: { username: person.username, password: person.password },
   })
   const set = [answer.headers['set-cookie'] ?? []].flat()
@@ -59,7 +59,7 @@ const signIn = async (person: { username: string; password: string }) => {
 }
 
 const signOut = ({ session, csrf }: Awaited<ReturnType<typeof signIn>>) =>
-  world.service.send('GET', '/api/v1/user/signout', {
+  fixture.service.send('GET', '/api/v1/user/signout', {
     headers: { cookie: `moorage_session=${session ?? ''}; _csrf=${csrf ?? ''}`, 'x-csrf-token': csrf ?? '' },
   })
 
@@ -83,13 +83,15 @@ const signInAndConnect = async (person: { username: string; password: string }) 
   })
 
 test('a sign-in gives the browser a pass that opens the own account and nothing else', async (t) => {
-  const person = await newPerson(world.service)
+  const person = await newPerson(fixture.service)
   const { status, pass, line, browser } = await signInAndConnect(person)
   t.is(status, 200)
   t.regex(line ?? '', /HttpOnly/)
   const heard = listen(browser as never, 'natjobs.resp.r1')
   await browser.flush()
-  const sender = await connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
+  const sender = await connectWith(
+    await credentialsFrom(fixture.service, 'admin_credentials', fixture.service.adminToken),
+  )
   sender.publish(`natjobs.resp.${person.id}.r1`, 'for the browser')
   await until('the message', () => (heard.heard.length > 0 ? true : undefined))
   t.regex((await publishRefusal(browser as never, 'natjobs.resp.r1')) ?? '', /permissions violation/i)
@@ -99,8 +101,8 @@ test('a sign-in gives the browser a pass that opens the own account and nothing 
 })
 
 test('a pass ends no later than it was asked for, and with the password', async (t) => {
-  const person = await newPerson(world.service)
-  const passes = world.service.running.container.resolve(BusPassesPort)
+  const person = await newPerson(fixture.service)
+  const passes = fixture.service.running.container.resolve(BusPassesPort)
   const { pass, browser: long } = await signInAndConnect(person)
   const brief = await until('a brief pass', () =>
     passes.passFor({ userId: person.id as UserId, login: person.username }, 12),
@@ -118,27 +120,27 @@ test('a pass ends no later than it was asked for, and with the password', async 
   const body = { password: 'another-lantern-over-water-18' }
   t.true(
     (
-      await world.service.send('PATCH', `/api/v1/admin/users/${person.username}`, {
-        token: world.service.adminToken,
+      await fixture.service.send('PATCH', `/api/v1/admin/users/${person.username}`, {
+        token: fixture.service.adminToken,
         body,
       })
     ).status < 300,
   )
-  await runJob(world.service, 'bus.retireCredentials')
+  await runJob(fixture.service, 'bus.retireCredentials')
   await long.closed()
   await t.throwsAsync(withCookie(pass), { message: /authori[sz]ation|authentication/i })
 })
 
 test('a pass ends with the last session of the person', async (t) => {
-  const person = await newPerson(world.service)
+  const person = await newPerson(fixture.service)
   const [first, second] = [await signInAndConnect(person), await signInWithPass(person)]
   const open = first.browser
   t.true((await signOut(first)).status < 400)
-  await runJob(world.service, 'bus.retireCredentials')
+  await runJob(fixture.service, 'bus.retireCredentials')
   await open.flush()
-  const given = await connectWith(await credentialsFrom(world.service, 'credentials', person.token))
+  const given = await connectWith(await credentialsFrom(fixture.service, 'credentials', person.token))
   t.true((await signOut(second)).status < 400)
-  await runJob(world.service, 'bus.retireCredentials')
+  await runJob(fixture.service, 'bus.retireCredentials')
   await open.closed()
   for (const { pass } of [first, second])
     await t.throwsAsync(withCookie(pass), { message: /authori[sz]ation|authentication/i })
@@ -146,11 +148,11 @@ test('a pass ends with the last session of the person', async (t) => {
 })
 
 test.serial('while the bus is away a sign-in succeeds without a pass', async (t) => {
-  const person = await newPerson(world.service)
-  await world.nats.kill()
+  const person = await newPerson(fixture.service)
+  await fixture.nats.kill()
   const away = await signIn(person)
   t.is(away.status, 200)
   t.falsy(away.pass)
-  await world.nats.restart()
-  await credentialsFrom(world.service, 'credentials', person.token)
+  await fixture.nats.restart()
+  await credentialsFrom(fixture.service, 'credentials', person.token)
 })

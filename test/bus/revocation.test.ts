@@ -14,17 +14,17 @@ import {
   startBusFixture,
   type BusFixture,
   type GivenCredentials,
-} from './bus-world.ts'
+} from './bus-fixture.ts'
 
 const test = needing('nats')
 
-let world: BusFixture
+let fixture: BusFixture
 test.before(async () => {
-  world = await startBusFixture()
+  fixture = await startBusFixture()
 })
 test.after.always(async () => {
   await closeClients()
-  await world?.stop()
+  await fixture?.stop()
 })
 
 interface ListedToken {
@@ -34,12 +34,12 @@ interface ListedToken {
   readonly revoked: boolean
 }
 const tokensOf = async (token: string): Promise<readonly ListedToken[]> => {
-  const answer = await world.service.send('GET', '/api/v1/user/settings/tokens/bus-tokens/', { token })
+  const answer = await fixture.service.send('GET', '/api/v1/user/settings/tokens/bus-tokens/', { token })
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.json as readonly ListedToken[]
 }
 const revoke = (token: string, id: number): Promise<ServiceAnswer> =>
-  world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${id}/revoke/`, { token })
+  fixture.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${id}/revoke/`, { token })
 
 const cannotConnect = (given: GivenCredentials): Promise<true> =>
   until('the server refuses them', () =>
@@ -50,10 +50,10 @@ const cannotConnect = (given: GivenCredentials): Promise<true> =>
   )
 
 test('a revoked credential is cut off and cannot come back; the others stay', async (t) => {
-  const alice = await newPerson(world.service)
+  const alice = await newPerson(fixture.service)
   const [first, second] = [
-    await credentialsFrom(world.service, 'credentials', alice.token),
-    await credentialsFrom(world.service, 'credentials', alice.token),
+    await credentialsFrom(fixture.service, 'credentials', alice.token),
+    await credentialsFrom(fixture.service, 'credentials', alice.token),
   ]
   const [cut, kept] = [await connectWith(first), await connectWith(second)]
   const listed = await tokensOf(alice.token)
@@ -77,8 +77,8 @@ test('a revoked credential is cut off and cannot come back; the others stay', as
 })
 
 test("another person's credential cannot be revoked, nor told from one that does not exist", async (t) => {
-  const [alice, bob] = [await newPerson(world.service), await newPerson(world.service)]
-  const given = await credentialsFrom(world.service, 'credentials', alice.token)
+  const [alice, bob] = [await newPerson(fixture.service), await newPerson(fixture.service)]
+  const given = await credentialsFrom(fixture.service, 'credentials', alice.token)
   const open = await connectWith(given)
   const [hers] = await tokensOf(alice.token)
   const [foreign, missing] = [await revoke(bob.token, hers!.id), await revoke(bob.token, 999_999)]
@@ -86,74 +86,76 @@ test("another person's credential cannot be revoked, nor told from one that does
   t.is(missing.status, 404)
   t.is((foreign.json as { message: string }).message, (missing.json as { message: string }).message)
   t.deepEqual(await tokensOf(bob.token), [])
-  await runJob(world.service, 'bus.retireCredentials')
+  await runJob(fixture.service, 'bus.retireCredentials')
   await open.flush()
 })
 
 const endings: Readonly<Record<string, (person: Awaited<ReturnType<typeof newPerson>>) => Promise<ServiceAnswer>>> = {
   'another password': ({ username, token }) => {
     void token
-    return world.service.send('PATCH', `/api/v1/admin/users/${username}`, {
-      token: world.service.adminToken,
+    return fixture.service.send('PATCH', `/api/v1/admin/users/${username}`, {
+      token: fixture.service.adminToken,
       body: { password: 'another-lantern-over-water-18' },
     })
   },
   'a prohibited login': ({ username }) =>
-    world.service.send('PATCH', `/api/v1/admin/users/${username}`, {
-      token: world.service.adminToken,
+    fixture.service.send('PATCH', `/api/v1/admin/users/${username}`, {
+      token: fixture.service.adminToken,
       body: { prohibit_login: true },
     }),
   'a deactivated account': ({ username }) =>
-    world.service.send('PATCH', `/api/v1/admin/users/${username}`, {
-      token: world.service.adminToken,
+    fixture.service.send('PATCH', `/api/v1/admin/users/${username}`, {
+      token: fixture.service.adminToken,
       body: { active: false },
     }),
   'a deleted account': ({ username }) =>
-    world.service.send('DELETE', `/api/v1/admin/users/${username}`, { token: world.service.adminToken }),
+    fixture.service.send('DELETE', `/api/v1/admin/users/${username}`, { token: fixture.service.adminToken }),
 }
 for (const [what, end] of Object.entries(endings)) {
   test(`${what} ends every credential on the bus`, async (t) => {
-    const person = await newPerson(world.service)
+    const person = await newPerson(fixture.service)
     const given = [
-      await credentialsFrom(world.service, 'credentials', person.token),
-      await credentialsFrom(world.service, 'credentials', person.token),
+      await credentialsFrom(fixture.service, 'credentials', person.token),
+      await credentialsFrom(fixture.service, 'credentials', person.token),
     ]
     const open = await Promise.all(given.map(connectWith))
     const answer = await end(person)
     t.true(answer.status < 300, answer.text)
-    await runJob(world.service, 'bus.retireCredentials')
+    await runJob(fixture.service, 'bus.retireCredentials')
     await Promise.all(open.map((each) => each.closed()))
     for (const each of given) t.true(await cannotConnect(each))
   })
 }
 
 test('who is no site admin any more loses what admins were given', async (t) => {
-  const person = await newPerson(world.service)
+  const person = await newPerson(fixture.service)
   const make = (admin: boolean) =>
-    world.service.send('PATCH', `/api/v1/admin/users/${person.username}`, {
-      token: world.service.adminToken,
+    fixture.service.send('PATCH', `/api/v1/admin/users/${person.username}`, {
+      token: fixture.service.adminToken,
       body: { admin },
     })
   t.true((await make(true)).status < 300)
-  const given = await credentialsFrom(world.service, 'admin_credentials', person.token)
+  const given = await credentialsFrom(fixture.service, 'admin_credentials', person.token)
   const open = await connectWith(given)
-  const theirs = await connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
+  const theirs = await connectWith(
+    await credentialsFrom(fixture.service, 'admin_credentials', fixture.service.adminToken),
+  )
   t.true((await make(false)).status < 300)
-  await runJob(world.service, 'bus.retireCredentials')
+  await runJob(fixture.service, 'bus.retireCredentials')
   await open.closed()
   t.true(await cannotConnect(given))
   await theirs.flush()
 })
 
 test('credentials live no longer than the token that asked for them, and the server ends them', async (t) => {
-  const person = await newPerson(world.service)
+  const person = await newPerson(fixture.service)
   const expTime = Math.ceil(Date.now() / 1000) + 20
-  const made = await world.service.send('POST', '/api/v1/user/settings/tokens/access-tokens', {
+  const made = await fixture.service.send('POST', '/api/v1/user/settings/tokens/access-tokens', {
     token: person.token,
     body: { name: 'brief', expTime, scopes: ['all'] },
   })
   t.is(made.status, 201, made.text)
-  const given = await credentialsFrom(world.service, 'credentials', (made.json as { token: string }).token)
+  const given = await credentialsFrom(fixture.service, 'credentials', (made.json as { token: string }).token)
   const open = await connectWith(given)
   await open.closed()
   t.true(Date.now() / 1000 >= expTime - 1)
@@ -161,10 +163,10 @@ test('credentials live no longer than the token that asked for them, and the ser
 })
 
 test('of a purpose a person has twenty: one more ends the oldest', async (t) => {
-  const person = await newPerson(world.service)
-  const oldest = await credentialsFrom(world.service, 'credentials', person.token)
+  const person = await newPerson(fixture.service)
+  const oldest = await credentialsFrom(fixture.service, 'credentials', person.token)
   const open = await connectWith(oldest)
-  for (let count = 0; count < 20; count += 1) await credentialsFrom(world.service, 'credentials', person.token)
+  for (let count = 0; count < 20; count += 1) await credentialsFrom(fixture.service, 'credentials', person.token)
   await open.closed()
   t.true(await cannotConnect(oldest))
   const revoked = (await tokensOf(person.token)).filter((each) => each.revoked)
@@ -172,8 +174,8 @@ test('of a purpose a person has twenty: one more ends the oldest', async (t) => 
 })
 
 test('credentials that others forged or changed are refused', async (t) => {
-  const person = await newPerson(world.service)
-  const given = await credentialsFrom(world.service, 'credentials', person.token)
+  const person = await newPerson(fixture.service)
+  const given = await credentialsFrom(fixture.service, 'credentials', person.token)
   const file = Buffer.from(given.credentials, 'base64').toString()
   const claims = /-----BEGIN NATS USER JWT-----\n(.+)\n/.exec(file)?.[1] ?? ''
   const [head, payload, signature] = claims.split('.') as [string, string, string]
@@ -184,20 +186,20 @@ test('credentials that others forged or changed are refused', async (t) => {
     `${head}.${Buffer.from(JSON.stringify(widened)).toString('base64url')}.${signature}`,
   )
   await t.throwsAsync(
-    connect({ servers: [world.url], authenticator: credsAuthenticator(Buffer.from(forged)), reconnect: false }),
+    connect({ servers: [fixture.url], authenticator: credsAuthenticator(Buffer.from(forged)), reconnect: false }),
     { message: /authori[sz]ation|authentication/i },
   )
-  await t.throwsAsync(connect({ servers: [world.url], reconnect: false }), {
+  await t.throwsAsync(connect({ servers: [fixture.url], reconnect: false }), {
     message: /authori[sz]ation|authentication/i,
   })
 })
 
 test('every issue and every end is in the audit log, and no key is in any log', async (t) => {
-  const person = await newPerson(world.service)
-  const given = await credentialsFrom(world.service, 'credentials', person.token)
+  const person = await newPerson(fixture.service)
+  const given = await credentialsFrom(fixture.service, 'credentials', person.token)
   const [token] = await tokensOf(person.token)
   t.is((await revoke(person.token, token!.id)).status, 200)
-  const log = await world.service.send('GET', '/api/v1/user/audit', { token: person.token })
+  const log = await fixture.service.send('GET', '/api/v1/user/audit', { token: person.token })
   const text = log.text
   t.is(log.status, 200, text)
   for (const action of ['bus_account.created', 'bus_credentials.issued', 'bus_credentials.revoked'])
@@ -205,16 +207,16 @@ test('every issue and every end is in the audit log, and no key is in any log', 
   const file = Buffer.from(given.credentials, 'base64').toString()
   const seed = /\bSU[A-Z2-7]{56}\b/.exec(file)?.[0] ?? ''
   t.not(seed, '')
-  for (const place of [text, world.service.logText(), world.nats.output()]) t.false(place.includes(seed))
+  for (const place of [text, fixture.service.logText(), fixture.nats.output()]) t.false(place.includes(seed))
 })
 
 test('an account on the bus belongs to one owner, in any order and number of requests', async (t) => {
-  const person = await newPerson(world.service)
-  const other = await world.second()
-  await credentialsFrom(other, 'credentials', world.service.adminToken)
+  const person = await newPerson(fixture.service)
+  const other = await fixture.second()
+  await credentialsFrom(other, 'credentials', fixture.service.adminToken)
   const all = await Promise.all(
     [1, 2, 3, 4, 5, 6].map((turn) =>
-      credentialsFrom(turn % 2 === 0 ? world.service : other, 'credentials', person.token),
+      credentialsFrom(turn % 2 === 0 ? fixture.service : other, 'credentials', person.token),
     ),
   )
   const open = await Promise.all(all.map(connectWith))
@@ -225,7 +227,7 @@ test('an account on the bus belongs to one owner, in any order and number of req
       return (JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString()) as { iss: string }).iss
     }),
   )
-  const account = await world.service.running.container
+  const account = await fixture.service.running.container
     .resolve(BusIdentityStorePort)
     .find('account', person.id as AccountId)
   t.deepEqual([...issuers], [account?.publicKey])

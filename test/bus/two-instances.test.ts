@@ -3,22 +3,29 @@ import { BusIdentityStorePort } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
-import { closeClients, connectWith, credentialsFrom, newPerson, startBusFixture, type BusFixture } from './bus-world.ts'
+import {
+  closeClients,
+  connectWith,
+  credentialsFrom,
+  newPerson,
+  startBusFixture,
+  type BusFixture,
+} from './bus-fixture.ts'
 
 const test = needing('nats', 'mariadb')
 
-let world: BusFixture
+let fixture: BusFixture
 test.before(async () => {
-  world = await startBusFixture('mysql')
+  fixture = await startBusFixture('mysql')
 })
 test.after.always(async () => {
   await closeClients()
-  await world?.stop()
+  await fixture?.stop()
 })
 
 test('of two instances that make an account, issue and revoke at once, the server ends with one account and the last claims', async (t) => {
-  const { service } = world
-  const other = await world.second()
+  const { service } = fixture
+  const other = await fixture.second()
   await credentialsFrom(other, 'credentials', service.adminToken)
   const person = await newPerson(service)
   const given = await Promise.all(

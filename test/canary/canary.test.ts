@@ -240,7 +240,7 @@ const sendSecrets = async (
       route.bound.route.access.kind === 'password'
     )
       continue
-    await ask(route.bound.route.method, targetOf(route, service.world), {
+    await ask(route.bound.route.method, targetOf(route, service.fixture), {
       ...admin,
       body: {
         [canaries.fresh('a key')]: 1,

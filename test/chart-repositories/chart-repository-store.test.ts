@@ -1,6 +1,6 @@
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/packages/chart-repository-store.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { storeWorld } from '../authz/stored-world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { chartRepositoryStoreSuite } from './chart-repository-store.suite.ts'
 import { declareSuite } from '../support/declare-suite.ts'
@@ -8,7 +8,7 @@ import { declareSuite } from '../support/declare-suite.ts'
 for (const database of eachDatabase()) {
   declareSuite(chartRepositoryStoreSuite, database.name, async () => {
     const db = await database.open()
-    await storeWorld(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
+    await storeFixture(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
     return {
       store: makeSqlChartRepositoryStore(db)(db),
       account: 1 as AccountId,

@@ -12,7 +12,7 @@ import {
   listNamedVersions,
 } from '../../plugins/packages/repositories/chart-repositories.routes.ts'
 import type { Client } from '../../plugins/kit/client.ts'
-import { makePeople, type Person } from '../clusters/cluster-world.ts'
+import { makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { minimalChart } from '../support/charts/archive.ts'
 import { startRepository, type RepositoryServer } from '../support/charts/repository-server.ts'
 import { reply, startServer } from '../support/charts/https-server.ts'

@@ -6,7 +6,7 @@ import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import { minimalChart } from '../support/charts/archive.ts'
 import { startRegistry } from '../support/charts/registry-server.ts'
 import { startRepository } from '../support/charts/repository-server.ts'
-import { outcomeOf, sourceWorld } from './source-world.ts'
+import { outcomeOf, sourceFixture } from './source-fixture.ts'
 
 type Answer = { readonly status: number; readonly json: unknown } | 'down'
 
@@ -52,9 +52,9 @@ test('a repository of the cluster is read as the caller, with its Secret', async
     [secretPath]: fluxRepositorySecret({ username: 'reader', password: 'hunter2' }),
     '/api/v1/namespaces/flux/secrets/ca': fluxRepositorySecret({ 'ca.crt': server.authorityPem }),
   })
-  const world = sourceWorld({ cluster })
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
-  t.is(outcomeOf(await world.fetch(from)), '1.0.0')
+  const fixture = sourceFixture({ cluster })
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
+  t.is(outcomeOf(await fixture.fetch(from)), '1.0.0')
   t.deepEqual(asked, [`GET ${repositoryPath}`, `GET ${secretPath}`, 'GET /api/v1/namespaces/flux/secrets/ca'])
 })
 
@@ -63,9 +63,9 @@ test('the older version of the object is read where the newer one is not served'
   const { cluster } = clusterWith({
     [repositoryPath.replace('/v1/', '/v1beta2/')]: object({ url: `${server.url}/stable` }),
   })
-  const world = sourceWorld({ cluster })
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
-  t.is(outcomeOf(await world.fetch(from)), '1.0.0')
+  const fixture = sourceFixture({ cluster })
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
+  t.is(outcomeOf(await fixture.fetch(from)), '1.0.0')
 })
 
 test('a registry of the cluster, by a docker configuration', async (t) => {
@@ -81,10 +81,10 @@ test('a registry of the cluster, by a docker configuration', async (t) => {
     [repositoryPath]: object({ ...spec, insecure: true }),
     [secretPath]: fluxRepositorySecret({ '.dockerconfigjson': config }),
   }
-  const world = sourceWorld({ cluster: clusterWith(objects).cluster })
-  const secure = sourceWorld({ cluster: clusterWith({ ...objects, [repositoryPath]: object(spec) }).cluster })
-  t.teardown(async () => Promise.all([server.close(), world.close(), secure.close()]))
-  t.is(outcomeOf(await world.fetch(from)), '1.0.0')
+  const fixture = sourceFixture({ cluster: clusterWith(objects).cluster })
+  const secure = sourceFixture({ cluster: clusterWith({ ...objects, [repositoryPath]: object(spec) }).cluster })
+  t.teardown(async () => Promise.all([server.close(), fixture.close(), secure.close()]))
+  t.is(outcomeOf(await fixture.fetch(from)), '1.0.0')
   t.is(outcomeOf(await secure.fetch(from)), 'ChartSourceRefused', 'without TLS only where the object says so')
 })
 
@@ -125,16 +125,16 @@ const outcomes: Readonly<Record<string, readonly [Readonly<Record<string, Answer
 }
 for (const [what, [objects, expected]] of Object.entries(outcomes)) {
   test(`${what}: ${expected}`, async (t) => {
-    const world = sourceWorld({ cluster: clusterWith(objects).cluster, allow: [] })
-    t.teardown(world.close)
-    t.is(outcomeOf(await world.fetch(from)), expected)
+    const fixture = sourceFixture({ cluster: clusterWith(objects).cluster, allow: [] })
+    t.teardown(fixture.close)
+    t.is(outcomeOf(await fixture.fetch(from)), expected)
   })
 }
 
 test('names that could lead elsewhere in the API are not asked for', async (t) => {
   const { cluster, asked } = clusterWith({})
-  const world = sourceWorld({ cluster })
-  t.teardown(world.close)
+  const fixture = sourceFixture({ cluster })
+  t.teardown(fixture.close)
   for (const bad of [
     { name: '../secrets/x' },
     { namespace: 'a/b' },
@@ -142,6 +142,6 @@ test('names that could lead elsewhere in the API are not asked for', async (t) =
     { name: '' },
     { namespace: '..' },
   ])
-    t.is(outcomeOf(await world.fetch({ ...from, ...bad })), 'ChartSourceRefused')
+    t.is(outcomeOf(await fixture.fetch({ ...from, ...bad })), 'ChartSourceRefused')
   t.deepEqual(asked, [])
 })

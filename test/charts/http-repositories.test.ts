@@ -6,7 +6,7 @@ import { startServer } from '../support/charts/https-server.ts'
 import { startRegistry } from '../support/charts/registry-server.ts'
 import type { ServedChart } from '../support/charts/repository-server.ts'
 import { sha256, startRepository } from '../support/charts/repository-server.ts'
-import { outcomeOf, sourceWorld } from './source-world.ts'
+import { outcomeOf, sourceFixture } from './source-fixture.ts'
 
 const served = async (...versions: readonly string[]): Promise<readonly ServedChart[]> =>
   Promise.all(versions.map(async (version) => ({ name: 'web', version, bytes: await minimalChart('web', version) })))
@@ -20,26 +20,26 @@ test('a chart comes from a repository by https, the newest stable version unless
     isPlainHttp: false,
     credentials: { username: 'reader', password: secret('hunter2'), authorityPem: server.authorityPem },
   }
-  const world = sourceWorld({
+  const fixture = sourceFixture({
     named: { internal: access, locked: { ...access, credentials: { authorityPem: server.authorityPem } } },
   })
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
   const from = { kind: 'ChartRepository', name: 'internal' }
-  const found = await world.fetch(from)
+  const found = await fixture.fetch(from)
   if ('tag' in found) return t.fail(found.message)
   t.is(found.ref.version, '1.10.0')
   t.is(found.digest, `sha256:${sha256(charts[2]?.bytes ?? new Uint8Array())}`)
   t.is(found.size, charts[2]?.bytes.length ?? 0)
   t.deepEqual(found.chart.values, { replicas: 1 })
-  t.is(outcomeOf(await world.fetch(from, 'web', '~1.2')), '1.2.0')
-  t.is(outcomeOf(await world.fetch(from, 'web', '>0.0.0-0')), '2.0.0-rc.1')
-  t.is(outcomeOf(await world.fetch(from, 'web', '3')), 'ChartMissing')
-  t.is(outcomeOf(await world.fetch(from, 'nothing')), 'ChartMissing')
-  t.is(outcomeOf(await world.fetch(from, '../web')), 'ChartMissing')
-  t.is(outcomeOf(await world.fetch({ ...from, name: 'locked' })), 'ChartSourceRefused', 'without the credentials')
-  t.is(outcomeOf(await world.fetch(from, 'web', '', 2)), 'ChartMissing', 'another tenant has no such repository')
+  t.is(outcomeOf(await fixture.fetch(from, 'web', '~1.2')), '1.2.0')
+  t.is(outcomeOf(await fixture.fetch(from, 'web', '>0.0.0-0')), '2.0.0-rc.1')
+  t.is(outcomeOf(await fixture.fetch(from, 'web', '3')), 'ChartMissing')
+  t.is(outcomeOf(await fixture.fetch(from, 'nothing')), 'ChartMissing')
+  t.is(outcomeOf(await fixture.fetch(from, '../web')), 'ChartMissing')
+  t.is(outcomeOf(await fixture.fetch({ ...from, name: 'locked' })), 'ChartSourceRefused', 'without the credentials')
+  t.is(outcomeOf(await fixture.fetch(from, 'web', '', 2)), 'ChartMissing', 'another tenant has no such repository')
   t.is(
-    outcomeOf(await world.fetch({ ...from, namespace: 'somebody' })),
+    outcomeOf(await fixture.fetch({ ...from, namespace: 'somebody' })),
     'ChartMissing',
     "another account's is never found",
   )
@@ -47,30 +47,30 @@ test('a chart comes from a repository by https, the newest stable version unless
 
 test('an index is requested again and read once', async (t) => {
   const server = await startRepository(await served('1.0.0'), { isPlain: true })
-  const world = sourceWorld()
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
+  const fixture = sourceFixture()
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
   const from = { name: `${server.url}/stable/` }
-  t.is(outcomeOf(await world.fetch(from)), '1.0.0')
-  t.is(outcomeOf(await world.fetch(from)), '1.0.0')
+  t.is(outcomeOf(await fixture.fetch(from)), '1.0.0')
+  t.is(outcomeOf(await fixture.fetch(from)), '1.0.0')
   const asked = server.seen.filter(({ path }) => path === '/stable/index.yaml')
   t.is(asked.length, 2)
   t.is(typeof asked[1]?.headers['if-none-match'], 'string')
   server.serve(await served('1.0.0', '1.1.0'))
-  t.is(outcomeOf(await world.fetch(from)), '1.1.0')
+  t.is(outcomeOf(await fixture.fetch(from)), '1.1.0')
 })
 
 test('an archive that is not the one of the index is refused', async (t) => {
   const [chart] = await served('1.0.0')
   if (chart === undefined) return t.fail()
   const server = await startRepository([], { isPlain: true })
-  const world = sourceWorld()
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
+  const fixture = sourceFixture()
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
   for (const digest of ['a'.repeat(64), '0'.repeat(64), 'abc', '[]']) {
     server.serve([{ ...chart, digest }])
-    t.is(outcomeOf(await world.fetch({ name: `${server.url}/stable` })), 'ChartRefused', digest)
+    t.is(outcomeOf(await fixture.fetch({ name: `${server.url}/stable` })), 'ChartRefused', digest)
   }
   server.serve([{ ...chart, digest: `"sha256:${sha256(chart.bytes).toUpperCase()}"` }])
-  t.is(outcomeOf(await world.fetch({ name: `${server.url}/stable` })), '1.0.0')
+  t.is(outcomeOf(await fixture.fetch({ name: `${server.url}/stable` })), '1.0.0')
 })
 
 test('an archive of another chart, a hostile archive, and one that is missing are refused', async (t) => {
@@ -87,12 +87,12 @@ test('an archive of another chart, a hostile archive, and one that is missing ar
     ],
     { isPlain: true },
   )
-  const world = sourceWorld()
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
+  const fixture = sourceFixture()
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
   const from = { name: `${server.url}/stable` }
-  t.is(outcomeOf(await world.fetch(from)), 'ChartRefused')
-  t.is(outcomeOf(await world.fetch(from, 'linked')), 'ChartRefused')
-  t.is(outcomeOf(await world.fetch(from, 'gone')), 'ChartMissing')
+  t.is(outcomeOf(await fixture.fetch(from)), 'ChartRefused')
+  t.is(outcomeOf(await fixture.fetch(from, 'linked')), 'ChartRefused')
+  t.is(outcomeOf(await fixture.fetch(from, 'gone')), 'ChartMissing')
 })
 
 test('what is no repository is said so', async (t) => {
@@ -110,12 +110,12 @@ test('what is no repository is said so', async (t) => {
     },
     { isPlain: true },
   )
-  const world = sourceWorld()
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
+  const fixture = sourceFixture()
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
   for (const path of ['html', 'list', 'broken', 'aliases'])
-    t.is(outcomeOf(await world.fetch({ name: `${server.url}/${path}` })), 'ChartRefused', path)
+    t.is(outcomeOf(await fixture.fetch({ name: `${server.url}/${path}` })), 'ChartRefused', path)
   for (const path of ['down', 'nothing'])
-    t.is(outcomeOf(await world.fetch({ name: `${server.url}/${path}` })), 'ChartSourceUnreachable', path)
+    t.is(outcomeOf(await fixture.fetch({ name: `${server.url}/${path}` })), 'ChartSourceUnreachable', path)
 })
 
 test('entries of an index that cannot be installed are omitted', async (t) => {
@@ -125,11 +125,11 @@ test('entries of an index that cannot be installed are omitted', async (t) => {
     (request, response) => void response.end(request.url?.endsWith('index.yaml') === true ? text : bytes),
     { isPlain: true },
   )
-  const world = sourceWorld()
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
-  t.is(outcomeOf(await world.fetch({ name: server.url })), '1.0.0')
+  const fixture = sourceFixture()
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
+  t.is(outcomeOf(await fixture.fetch({ name: server.url })), '1.0.0')
   t.is(server.seen.at(-1)?.path, '/web.tgz')
-  const listed = await world.reader.charts(
+  const listed = await fixture.reader.charts(
     { url: server.url, isPlainHttp: false, credentials: {} },
     new AbortController().signal,
   )
@@ -157,8 +157,8 @@ test('an index with aliases, merges or a further document is read as helm reads 
     },
     { isPlain: true },
   )
-  const world = sourceWorld()
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
+  const fixture = sourceFixture()
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
   const expected: Readonly<Record<string, string>> = {
     aliases: '1.0.0',
     trailing: '1.0.0',
@@ -167,8 +167,8 @@ test('an index with aliases, merges or a further document is read as helm reads 
     doubling: '1.0.0',
   }
   for (const [name, outcome] of Object.entries(expected))
-    t.is(outcomeOf(await world.fetch({ name: `${server.url}/${name}` })), outcome, name)
-  const listed = await world.reader.versions(
+    t.is(outcomeOf(await fixture.fetch({ name: `${server.url}/${name}` })), outcome, name)
+  const listed = await fixture.reader.versions(
     { url: `${server.url}/aliases`, isPlainHttp: false, credentials: {} },
     'web',
     new AbortController().signal,
@@ -192,16 +192,16 @@ test('charts of another host are fetched without the credentials, and never from
     ],
     { isPlain: true, authorization: 'Bearer abc' },
   )
-  const world = sourceWorld({
+  const fixture = sourceFixture({
     named: { internal: { url: `${server.url}/stable`, isPlainHttp: false, credentials: { token: secret('abc') } } },
   })
-  t.teardown(async () => Promise.all([server.close(), elsewhere.close(), world.close()]))
+  t.teardown(async () => Promise.all([server.close(), elsewhere.close(), fixture.close()]))
   const from = { kind: 'ChartRepository', name: 'internal' }
-  t.is(outcomeOf(await world.fetch(from, 'web', '1.0.0')), '1.0.0')
+  t.is(outcomeOf(await fixture.fetch(from, 'web', '1.0.0')), '1.0.0')
   t.is(server.seen[0]?.authorization, 'Bearer abc')
   t.is(elsewhere.seen[0]?.authorization, undefined)
-  t.is(outcomeOf(await world.fetch(from, 'web', '2.0.0')), 'ChartSourceRefused')
-  t.is(outcomeOf(await world.fetch(from, 'web', '3.0.0')), 'ChartSourceRefused')
+  t.is(outcomeOf(await fixture.fetch(from, 'web', '2.0.0')), 'ChartSourceRefused')
+  t.is(outcomeOf(await fixture.fetch(from, 'web', '3.0.0')), 'ChartSourceRefused')
 })
 
 test('an index may name places in a registry', async (t) => {
@@ -211,10 +211,10 @@ test('an index may name places in a registry', async (t) => {
   const server = await startRepository([{ ...chart, url: `oci://localhost:${registry.port}/team/web:1.0.0` }], {
     isPlain: true,
   })
-  const world = sourceWorld()
-  t.teardown(async () => Promise.all([server.close(), registry.close(), world.close()]))
+  const fixture = sourceFixture()
+  t.teardown(async () => Promise.all([server.close(), registry.close(), fixture.close()]))
   t.is(
-    outcomeOf(await world.fetch({ name: `${server.url}/stable` })),
+    outcomeOf(await fixture.fetch({ name: `${server.url}/stable` })),
     'ChartSourceRefused',
     'another host than the repository is asked by https alone',
   )
@@ -222,8 +222,8 @@ test('an index may name places in a registry', async (t) => {
 })
 
 test('sources that are none are refused', async (t) => {
-  const world = sourceWorld()
-  t.teardown(world.close)
+  const fixture = sourceFixture()
+  t.teardown(fixture.close)
   for (const from of [
     { kind: 'Local', name: '/etc' },
     { kind: 'GitRepository', name: 'x' },
@@ -236,7 +236,7 @@ test('sources that are none are refused', async (t) => {
     { name: 'https://127.0.0.1:1' },
     { name: `https://localhost/${'x'.repeat(2000)}` },
   ]) {
-    t.is(outcomeOf(await world.fetch(from)), 'ChartSourceRefused', JSON.stringify(from).slice(0, 80))
+    t.is(outcomeOf(await fixture.fetch(from)), 'ChartSourceRefused', JSON.stringify(from).slice(0, 80))
   }
 })
 
@@ -246,12 +246,12 @@ test('charts of this service itself are found by name and version', async (t) =>
     version,
     files: { 'Chart.yaml': chartYaml('own', '', version), 'values.yaml': `of: "${version}"\n` },
   })
-  const world = sourceWorld({ embedded: new Map([['editors', [chart('1.0.0'), chart('1.1.0')]]]) })
-  t.teardown(world.close)
-  const found = await world.fetch({ kind: 'Embed', name: 'editors' }, 'own')
+  const fixture = sourceFixture({ embedded: new Map([['editors', [chart('1.0.0'), chart('1.1.0')]]]) })
+  t.teardown(fixture.close)
+  const found = await fixture.fetch({ kind: 'Embed', name: 'editors' }, 'own')
   t.is('tag' in found ? found.tag : found.chart.values['of'], '1.1.0')
-  t.is(outcomeOf(await world.fetch({ kind: 'Embed', name: 'editors' }, 'own', '1.0.0')), '1.0.0')
-  t.is(outcomeOf(await world.fetch({ kind: 'Embed', name: 'other' }, 'own')), 'ChartMissing')
+  t.is(outcomeOf(await fixture.fetch({ kind: 'Embed', name: 'editors' }, 'own', '1.0.0')), '1.0.0')
+  t.is(outcomeOf(await fixture.fetch({ kind: 'Embed', name: 'other' }, 'own')), 'ChartMissing')
 })
 
 test('addresses of an index are taken from the repository', (t) => {

@@ -7,7 +7,7 @@ import { countingSocket } from '../support/charts/counting-socket.ts'
 import type { TestServer } from '../support/charts/https-server.ts'
 import { startServer } from '../support/charts/https-server.ts'
 import { startRegistry } from '../support/charts/registry-server.ts'
-import { outcomeOf, sourceWorld } from './source-world.ts'
+import { outcomeOf, sourceFixture } from './source-fixture.ts'
 
 const ociRegistryServed = (...versions: readonly string[]) =>
   Promise.all(versions.map(async (version) => ({ name: 'web', version, bytes: await minimalChart('web', version) })))
@@ -25,22 +25,22 @@ test('a chart comes from a registry by its token', async (t) => {
   const server = await startRegistry(await ociRegistryServed('1.0.0', '1.2.0+build.5', '2.0.0-rc1'), {
     authorization: basic,
   })
-  const world = sourceWorld({
+  const fixture = sourceFixture({
     named: {
       internal: access(server, robot),
       stranger: access(server, { username: 'robot', password: secret('wrong') }),
       nobody: access(server, {}),
     },
   })
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom)), '1.2.0+build.5')
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom, 'web', '1.2.0+build.5')), '1.2.0+build.5')
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom, 'web', '~1.0')), '1.0.0')
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom, 'web', '9.9.9')), 'ChartMissing')
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom, 'nothing')), 'ChartMissing')
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom, 'UPPER')), 'ChartSourceRefused')
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom)), '1.2.0+build.5')
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom, 'web', '1.2.0+build.5')), '1.2.0+build.5')
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom, 'web', '~1.0')), '1.0.0')
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom, 'web', '9.9.9')), 'ChartMissing')
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom, 'nothing')), 'ChartMissing')
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom, 'UPPER')), 'ChartSourceRefused')
   for (const name of ['stranger', 'nobody'])
-    t.is(outcomeOf(await world.fetch({ ...ociRegistryFrom, name })), 'ChartSourceRefused')
+    t.is(outcomeOf(await fixture.fetch({ ...ociRegistryFrom, name })), 'ChartSourceRefused')
   t.true(server.seen.some(({ path }) => path.startsWith('/token?service=registry&scope=')))
   t.false(
     server.seen.filter(({ path }) => path.startsWith('/v2/')).some(({ authorization }) => authorization === basic),
@@ -54,9 +54,9 @@ test('a registry that wants the password itself gets it', async (t) => {
     isBasic: true,
     isPlain: true,
   })
-  const world = sourceWorld({ named: { internal: access(server, robot, true) } })
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom)), '1.0.0')
+  const fixture = sourceFixture({ named: { internal: access(server, robot, true) } })
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom)), '1.0.0')
 })
 
 test('all pages of tags are read', async (t) => {
@@ -64,10 +64,10 @@ test('all pages of tags are read', async (t) => {
     isPlain: true,
     pageSize: 2,
   })
-  const world = sourceWorld({ named: { internal: access(server, {}, true) } })
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom)), '1.4.0')
-  const listed = await world.reader.versions(access(server, {}, true), 'web', new AbortController().signal)
+  const fixture = sourceFixture({ named: { internal: access(server, {}, true) } })
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom)), '1.4.0')
+  const listed = await fixture.reader.versions(access(server, {}, true), 'web', new AbortController().signal)
   t.deepEqual(listed._tag === 'Right' ? listed.right.map(({ version }) => version) : [], [
     '1.4.0',
     '1.3.0',
@@ -75,7 +75,7 @@ test('all pages of tags are read', async (t) => {
     '1.1.0',
     '1.0.0',
   ])
-  const charts = await world.reader.charts(access(server, {}, true), new AbortController().signal)
+  const charts = await fixture.reader.charts(access(server, {}, true), new AbortController().signal)
   t.is(charts._tag === 'Left' ? charts.left.tag : '', 'ChartSourceRefused')
 })
 
@@ -88,19 +88,19 @@ test('the next page of tags is on the same host, and pages are bounded', async (
     await startRegistry(charts, { ...paged, link: () => '</v2/team/web/tags/list?n=1>; rel="next"' }),
     await startRegistry(charts, { ...paged, link: () => 'rel="next"' }),
   ]
-  const world = sourceWorld({
+  const fixture = sourceFixture({
     named: {
       away: access(away, robot, true),
       endless: access(endless, robot, true),
       unreadable: access(unreadable, robot, true),
     },
   })
-  t.teardown(async () => Promise.all([thief, away, endless, unreadable, world].map((each) => each.close())))
+  t.teardown(async () => Promise.all([thief, away, endless, unreadable, fixture].map((each) => each.close())))
   for (const name of ['away', 'endless', 'unreadable']) {
-    const fetched = await world.fetch({ ...ociRegistryFrom, name })
+    const fetched = await fixture.fetch({ ...ociRegistryFrom, name })
     t.is(outcomeOf(fetched), 'ChartSourceUnreachable', name)
     t.is(
-      outcomeOf(await world.fetch({ ...ociRegistryFrom, name }, 'web', '1.1.0')),
+      outcomeOf(await fixture.fetch({ ...ociRegistryFrom, name }, 'web', '1.1.0')),
       '1.1.0',
       'a version that is named needs no list',
     )
@@ -135,9 +135,9 @@ test('links to the next page', (t) => {
 
 test('a registry whose bytes are not what its manifest names is refused', async (t) => {
   const server = await startRegistry(await ociRegistryServed('1.0.0'), { isPlain: true, isLying: true })
-  const world = sourceWorld({ named: { internal: access(server, {}, true) } })
-  t.teardown(async () => Promise.all([server.close(), world.close()]))
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom)), 'ChartRefused')
+  const fixture = sourceFixture({ named: { internal: access(server, {}, true) } })
+  t.teardown(async () => Promise.all([server.close(), fixture.close()]))
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom)), 'ChartRefused')
 })
 
 test('blobs elsewhere are fetched without credentials, and never from inside', async (t) => {
@@ -155,14 +155,16 @@ test('blobs elsewhere are fetched without credentials, and never from inside', a
     authorization: basic,
     blobRedirect: `http://127.0.0.1:${socket.port}/`,
   })
-  const world = sourceWorld({ named: { internal: access(outside, robot, true), inside: access(inside, robot, true) } })
-  t.teardown(async () => Promise.all([store, socket, outside, inside, world].map((each) => each.close())))
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom)), '1.0.0')
+  const fixture = sourceFixture({
+    named: { internal: access(outside, robot, true), inside: access(inside, robot, true) },
+  })
+  t.teardown(async () => Promise.all([store, socket, outside, inside, fixture].map((each) => each.close())))
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom)), '1.0.0')
   t.deepEqual(
     store.seen.map(({ authorization }) => authorization),
     [undefined],
   )
-  t.is(outcomeOf(await world.fetch({ ...ociRegistryFrom, name: 'inside' })), 'ChartSourceRefused')
+  t.is(outcomeOf(await fixture.fetch({ ...ociRegistryFrom, name: 'inside' })), 'ChartSourceRefused')
   t.is(socket.reached(), 0)
 })
 
@@ -173,9 +175,9 @@ test('a token endpoint elsewhere does not get the password', async (t) => {
     authorization: basic,
     realm: `${thief.url}/token`,
   })
-  const world = sourceWorld({ named: { internal: access(server, robot, true) } })
-  t.teardown(async () => Promise.all([server.close(), thief.close(), world.close()]))
-  t.is(outcomeOf(await world.fetch(ociRegistryFrom)), 'ChartSourceRefused')
+  const fixture = sourceFixture({ named: { internal: access(server, robot, true) } })
+  t.teardown(async () => Promise.all([server.close(), thief.close(), fixture.close()]))
+  t.is(outcomeOf(await fixture.fetch(ociRegistryFrom)), 'ChartSourceRefused')
   t.deepEqual(
     thief.seen.map(({ authorization }) => authorization),
     [undefined],
@@ -184,8 +186,8 @@ test('a token endpoint elsewhere does not get the password', async (t) => {
 
 test('without TLS only what the operator opened is asked, and only where the repository says so', async (t) => {
   const server = await startRegistry(await ociRegistryServed('1.0.0'), { isPlain: true })
-  const closed = sourceWorld({ allow: [], named: { internal: access(server, {}, true) } })
-  const secure = sourceWorld({ named: { internal: { ...access(server, {}, true), isPlainHttp: false } } })
+  const closed = sourceFixture({ allow: [], named: { internal: access(server, {}, true) } })
+  const secure = sourceFixture({ named: { internal: { ...access(server, {}, true), isPlainHttp: false } } })
   t.teardown(async () => Promise.all([server.close(), closed.close(), secure.close()]))
   t.is(outcomeOf(await closed.fetch(ociRegistryFrom)), 'ChartSourceRefused')
   t.is(outcomeOf(await secure.fetch(ociRegistryFrom)), 'ChartSourceRefused')

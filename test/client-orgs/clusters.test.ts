@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { ClusterConnectionsPort, ClusterStorePort, CredentialSealerPort } from '../../core/clusters/ports.ts'
 import type { OrgId } from '../../core/kernel/ids.ts'
-import { expectStatus } from '../clusters/cluster-world.ts'
+import { expectStatus } from '../clusters/cluster-fixture.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { accounts, configMaps, managedClusterSets, namespaces } from '../support/hub/api/kinds.ts'
@@ -11,12 +11,12 @@ import { managedClusters } from '../support/hub/api/kinds.ts'
 import { unwrap } from '../support/outcome.ts'
 import { until } from '../support/until.ts'
 import { eventsOf, type SeenTask } from '../tasks/task-client.ts'
-import { startClientWorld, type ClientWorld } from './client-world.ts'
+import { startClientFixture, type ClientFixture } from './client-fixture.ts'
 
 /** Clusters of client organizations: what is added, removed, refused, referred to and continued. */
 const test = needing('kubernetes', 'spoke-kubernetes')
 
-let world: ClientWorld
+let fixture: ClientFixture
 /** A second spoke, on the API server of the hub. */
 let second: string
 /** A spoke on the API server of the first, whose record the vendor removes. */
@@ -25,200 +25,200 @@ let third: string
 let fourth: string
 
 test.before(async () => {
-  world = await startClientWorld()
-  second = await world.moreSpoke((await kubernetes())!)
-  third = await world.moreSpoke(world.spokeServer)
-  fourth = await world.moreSpoke(world.spokeServer)
+  fixture = await startClientFixture()
+  second = await fixture.moreSpoke((await kubernetes())!)
+  third = await fixture.moreSpoke(fixture.spokeServer)
+  fourth = await fixture.moreSpoke(fixture.spokeServer)
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const add = (name: string, cluster: string, changes?: object) =>
-  world.send('POST', `client/${name}/add-cluster`, world.cluster(cluster, changes))
+  fixture.send('POST', `client/${name}/add-cluster`, fixture.cluster(cluster, changes))
 const remove = (name: string, cluster: string, changes?: object) =>
-  world.send('POST', `client/${name}/delete-cluster`, world.cluster(cluster, changes))
+  fixture.send('POST', `client/${name}/delete-cluster`, fixture.cluster(cluster, changes))
 const succeeded = async (name: string) => {
-  const task = await world.settled(name)
+  const task = await fixture.settled(name)
   if (task.state !== 'succeeded') throw new Error(JSON.stringify(task))
   return task
 }
-const created = (name: string, changes?: object) => world.created(name, changes)
+const created = (name: string, changes?: object) => fixture.created(name, changes)
 const gone = (answer: { readonly status: number; readonly json: unknown; readonly text: string }) =>
   [answer.status, (answer.json as { readonly code: string }).code] as const
 
 test('a cluster is added and removed; the whole has the status of its clusters', async (t) => {
-  const name = world.name('umbrella')
+  const name = fixture.name('umbrella')
   const id = await created(name)
   const added = await add(name, second, { useGateway: true })
   t.is(added.status, 200, added.text)
   await succeeded(name)
-  t.deepEqual(await world.namespacesOf(name, world.hub.client), [name, `${name}-gw`, `${name}-monitoring`])
-  t.is(await world.status(name), 'Active')
+  t.deepEqual(await fixture.namespacesOf(name, fixture.hub.client), [name, `${name}-gw`, `${name}-monitoring`])
+  t.is(await fixture.status(name), 'Active')
   t.deepEqual(gone(await add(name, second)), [400, 'ClientOrgInvalid'])
-  t.deepEqual(gone(await add(name, world.spoke)), [400, 'ClientOrgInvalid'])
-  const admin = await world.service.tokenFor(`admin-of-${name}`)
+  t.deepEqual(gone(await add(name, fixture.spoke)), [400, 'ClientOrgInvalid'])
+  const admin = await fixture.service.tokenFor(`admin-of-${name}`)
   const records = async () =>
     (
-      (await expectStatus(world.service.send('GET', `/api/v1/clustersv2/${name}`, { token: admin }), 200))
+      (await expectStatus(fixture.service.send('GET', `/api/v1/clustersv2/${name}`, { token: admin }), 200))
         .json as readonly { readonly name: string }[]
     ).map((each) => each.name)
-  t.deepEqual((await records()).sort(), [world.spoke, second].sort())
+  t.deepEqual((await records()).sort(), [fixture.spoke, second].sort())
 
   await expectStatus(remove(name, second), 200)
   await succeeded(name)
-  t.deepEqual(await world.namespacesOf(name, world.hub.client), [])
-  t.deepEqual(await records(), [world.spoke])
-  t.is(await world.status(name, second), 'Deleted')
-  t.is(await world.status(name, world.spoke), 'Active')
-  t.is(await world.status(name), 'Partially Deleted')
-  const all = (await world.hub.client.list(accounts)).items
+  t.deepEqual(await fixture.namespacesOf(name, fixture.hub.client), [])
+  t.deepEqual(await records(), [fixture.spoke])
+  t.is(await fixture.status(name, second), 'Deleted')
+  t.is(await fixture.status(name, fixture.spoke), 'Active')
+  t.is(await fixture.status(name), 'Partially Deleted')
+  const all = (await fixture.hub.client.list(accounts)).items
   t.true(all.some(({ metadata }) => metadata.labels?.['authentication.k8s.appscode.com/hub-owner'] === String(id)))
   t.is((await remove(name, second)).status, 200, 'again')
   await expectStatus(add(name, second), 200)
   await succeeded(name)
-  t.is(await world.status(name), 'Active')
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  t.is(await fixture.status(name), 'Active')
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
   await succeeded(name)
-  t.deepEqual(await world.namespacesOf(name), [])
-  t.deepEqual(await world.namespacesOf(name, world.hub.client), [])
+  t.deepEqual(await fixture.namespacesOf(name), [])
+  t.deepEqual(await fixture.namespacesOf(name, fixture.hub.client), [])
 })
 
 test('a deletion during the creation ends with nothing left, and the name is used again', async (t) => {
-  const name = world.name('hooli')
+  const name = fixture.name('hooli')
   for (let round = 0; round < 3; round += 1) {
     await expectStatus(
-      world.send('POST', 'client/create', world.creating(name, { userPermission: ofAdmin(name) })),
+      fixture.send('POST', 'client/create', fixture.creating(name, { userPermission: ofAdmin(name) })),
       200,
     )
-    const id = await world.orgId(name)
+    const id = await fixture.orgId(name)
     const deleting = await Promise.all([
-      world.send('DELETE', `client/delete/${id}`),
-      world.send('DELETE', `client/delete/${id}`),
+      fixture.send('DELETE', `client/delete/${id}`),
+      fixture.send('DELETE', `client/delete/${id}`),
     ])
     for (const { status } of deleting) t.true([200, 404].includes(status), String(status))
     await succeeded(name)
-    t.is(await world.status(name), 'Deleted')
-    t.is(await world.status(name, world.spoke), 'Deleted')
-    t.deepEqual(await world.namespacesOf(name), [])
-    t.is((await world.send('GET', `client/${id}`)).status, 404)
+    t.is(await fixture.status(name), 'Deleted')
+    t.is(await fixture.status(name, fixture.spoke), 'Deleted')
+    t.deepEqual(await fixture.namespacesOf(name), [])
+    t.is((await fixture.send('GET', `client/${id}`)).status, 404)
   }
 })
 
 const ofAdmin = (name: string, changes: object = {}) => ({
   userName: `admin-of-${name}`,
   email: `admin-of-${name}@example.com`,
-  permissions: [{ name: world.spoke }],
+  permissions: [{ name: fixture.spoke }],
   ...changes,
 })
 
 test('while it is being deleted its name is taken, a cluster is 400, and it is Deleting until the namespaces are gone', async (t) => {
-  const name = world.name('vandelay')
+  const name = fixture.name('vandelay')
   const id = await created(name)
   // A finalizer keeps the namespace, as a controller of the cluster would.
-  await world.hub.spoke.create(configMaps, {
+  await fixture.hub.spoke.create(configMaps, {
     metadata: { name: 'held', namespace: name, finalizers: ['example.com/held'] },
     data: {},
   })
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
   await until('the other namespaces to be gone', async () =>
-    (await world.namespacesOf(name)).length === 1 ? true : undefined,
+    (await fixture.namespacesOf(name)).length === 1 ? true : undefined,
   )
-  t.is(await world.status(name), 'Deleting')
-  t.is((await world.hub.spoke.get(namespaces, name))?.metadata.labels?.['ace.appscode.com/client-org'], 'terminating')
-  t.deepEqual(gone(await world.send('POST', 'client/create', world.creating(name))), [409, 'ClientOrgExists'])
+  t.is(await fixture.status(name), 'Deleting')
+  t.is((await fixture.hub.spoke.get(namespaces, name))?.metadata.labels?.['ace.appscode.com/client-org'], 'terminating')
+  t.deepEqual(gone(await fixture.send('POST', 'client/create', fixture.creating(name))), [409, 'ClientOrgExists'])
   t.deepEqual(gone(await add(name, second)), [400, 'ClientOrgInvalid'])
-  t.is((await world.send('DELETE', `client/delete/${id}`)).status, 200, 'again')
-  t.is((await world.tasks(name)).length, 2, 'the unfinished task is joined')
-  await world.hub.spoke.patch(
+  t.is((await fixture.send('DELETE', `client/delete/${id}`)).status, 200, 'again')
+  t.is((await fixture.tasks(name)).length, 2, 'the unfinished task is joined')
+  await fixture.hub.spoke.patch(
     configMaps,
     { metadata: { name: 'held', namespace: name } },
     { metadata: { finalizers: null } },
   )
   await succeeded(name)
-  t.is(await world.status(name), 'Deleted')
+  t.is(await fixture.status(name), 'Deleted')
 })
 
 test('a namespace of another program stays; the cluster failed, and the same request continues', async (t) => {
-  const name = world.name('soylent')
+  const name = fixture.name('soylent')
   await created(name, { userPermission: ofAdmin(name, { permissions: [] }) })
-  t.is(await world.status(name), 'Active')
-  await world.hub.spoke.create(namespaces, { metadata: { name: `${name}-monitoring` } })
-  await expectStatus(add(name, world.spoke), 200)
-  const failed = await world.settled(name)
+  t.is(await fixture.status(name), 'Active')
+  await fixture.hub.spoke.create(namespaces, { metadata: { name: `${name}-monitoring` } })
+  await expectStatus(add(name, fixture.spoke), 200)
+  const failed = await fixture.settled(name)
   t.is(failed.state, 'failed')
   t.regex(failed.error ?? '', /not of this client organization/)
   t.is(
-    (await world.hub.spoke.get(namespaces, `${name}-monitoring`))?.metadata.labels?.['app.kubernetes.io/managed-by'],
+    (await fixture.hub.spoke.get(namespaces, `${name}-monitoring`))?.metadata.labels?.['app.kubernetes.io/managed-by'],
     undefined,
   )
-  t.is(await world.status(name), 'Active')
-  await world.hub.spoke.remove(namespaces, { metadata: { name: `${name}-monitoring` } })
+  t.is(await fixture.status(name), 'Active')
+  await fixture.hub.spoke.remove(namespaces, { metadata: { name: `${name}-monitoring` } })
   await until('it to be gone', async () =>
-    (await world.hub.spoke.get(namespaces, `${name}-monitoring`)) === undefined ? true : undefined,
+    (await fixture.hub.spoke.get(namespaces, `${name}-monitoring`)) === undefined ? true : undefined,
   )
-  await expectStatus(add(name, world.spoke), 200)
+  await expectStatus(add(name, fixture.spoke), 200)
   await succeeded(name)
-  t.is((await world.namespacesOf(name)).length, 2, 'it has no gateway')
-  const events = await eventsOf(world.service, world.service.adminToken, failed.id)
-  t.true(events.some(({ step }) => step === `${world.spoke}: Create the namespaces`))
+  t.is((await fixture.namespacesOf(name)).length, 2, 'it has no gateway')
+  const events = await eventsOf(fixture.service, fixture.service.adminToken, failed.id)
+  t.true(events.some(({ step }) => step === `${fixture.spoke}: Create the namespaces`))
 })
 
 test('a gateway that others use keeps its client organization; one that is not shared is refused', async (t) => {
-  const [shared, user, private_] = [world.name('shared'), world.name('user'), world.name('private')]
+  const [shared, user, private_] = [fixture.name('shared'), fixture.name('user'), fixture.name('private')]
   const id = await created(shared, { usableAsShared: true })
   await created(private_)
-  const refusal = await world.send(
+  const refusal = await fixture.send(
     'POST',
     'client/create',
-    world.creating(user, { gatewayConfigRef: { name: 'g', namespace: `${private_}-gw` } }),
+    fixture.creating(user, { gatewayConfigRef: { name: 'g', namespace: `${private_}-gw` } }),
   )
   t.deepEqual(gone(refusal), [400, 'ClientOrgInvalid'])
   t.is(
-    (await world.service.send('GET', `/api/v1/users/admin-of-${user}`, { token: world.service.adminToken })).status,
+    (await fixture.service.send('GET', `/api/v1/users/admin-of-${user}`, { token: fixture.service.adminToken })).status,
     404,
   )
   const userId = await created(user, { gatewayConfigRef: { name: 'g', namespace: `${shared}-gw` } })
-  const kept = await world.send('DELETE', `client/delete/${id}`)
+  const kept = await fixture.send('DELETE', `client/delete/${id}`)
   t.deepEqual(gone(kept), [400, 'ClientOrgInUse'])
   t.regex(kept.text, new RegExp(user))
-  t.is(await world.status(shared), 'Active')
-  await expectStatus(world.send('DELETE', `client/delete/${userId}`), 200)
+  t.is(await fixture.status(shared), 'Active')
+  await expectStatus(fixture.send('DELETE', `client/delete/${userId}`), 200)
   await succeeded(user)
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
   await succeeded(shared)
-  const vendors = world.name('vendors')
+  const vendors = fixture.name('vendors')
   await created(vendors, { gatewayConfigRef: { name: 'g', namespace: 'gateways' } })
   t.is(
-    (await world.hub.spoke.get(configMaps, 'client-gateway', `${vendors}-gw`))?.data?.['reference.json'],
+    (await fixture.hub.spoke.get(configMaps, 'client-gateway', `${vendors}-gw`))?.data?.['reference.json'],
     '{"name":"g","namespace":"gateways"}',
   )
 })
 
 test('a cluster set gives each of its accepted clusters', async (t) => {
-  const [name, set] = [world.name('sets'), world.name('set')]
-  await world.hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
+  const [name, set] = [fixture.name('sets'), fixture.name('set')]
+  await fixture.hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
   const empty = ofAdmin(name, { permissions: [{ name: set, isClusterSet: true }] })
-  t.deepEqual(gone(await world.send('POST', 'client/create', world.creating(name, { userPermission: empty }))), [
+  t.deepEqual(gone(await fixture.send('POST', 'client/create', fixture.creating(name, { userPermission: empty }))), [
     422,
     'ClientOrgRefused',
   ])
-  for (const each of [world.spoke, second])
-    await world.hub.client.patch(
+  for (const each of [fixture.spoke, second])
+    await fixture.hub.client.patch(
       managedClusters,
       { metadata: { name: each } },
       { metadata: { labels: { [clusterSetLabel]: set } } },
     )
   const id = await created(name, { userPermission: { ...empty, userName: `set-admin-${name}` } })
-  t.is((await world.namespacesOf(name)).length, 3)
-  t.is((await world.namespacesOf(name, world.hub.client)).length, 3)
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  t.is((await fixture.namespacesOf(name)).length, 3)
+  t.is((await fixture.namespacesOf(name, fixture.hub.client)).length, 3)
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
   await succeeded(name)
 })
 
 test('one that owns something else is not deleted, and is neither deleted nor renamed by its owner', async (t) => {
-  const name = world.name('tyrell')
+  const name = fixture.name('tyrell')
   const id = await created(name)
-  const store = world.service.running.container.resolve(ClusterStorePort)
-  const record = (await store.find(id as OrgId, world.spoke))!
+  const store = fixture.service.running.container.resolve(ClusterStorePort)
+  const record = (await store.find(id as OrgId, fixture.spoke))!
   const own = await store.insert({
     ...record,
     name: 'own',
@@ -226,25 +226,26 @@ test('one that owns something else is not deleted, and is neither deleted nor re
     ref: '',
     sealedCredential: undefined,
   })
-  const kept = await world.send('DELETE', `client/delete/${id}`)
+  const kept = await fixture.send('DELETE', `client/delete/${id}`)
   t.deepEqual(gone(kept), [400, 'ClientOrgInUse'])
   t.regex(kept.text, /cluster own/)
   if (own._tag === 'Right') await store.remove(own.right.id)
-  const admin = { token: await world.service.tokenFor(`admin-of-${name}`) }
-  t.is((await world.service.send('DELETE', `/api/v1/orgs/${name}`, admin)).status, 409)
+  const admin = { token: await fixture.service.tokenFor(`admin-of-${name}`) }
+  t.is((await fixture.service.send('DELETE', `/api/v1/orgs/${name}`, admin)).status, 409)
   t.is(
-    (await world.service.send('POST', `/api/v1/orgs/${name}/rename`, { ...admin, body: { new_name: 'other' } })).status,
+    (await fixture.service.send('POST', `/api/v1/orgs/${name}/rename`, { ...admin, body: { new_name: 'other' } }))
+      .status,
     422,
   )
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
   await succeeded(name)
-  t.is(await store.find(id as OrgId, world.spoke), undefined)
+  t.is(await store.find(id as OrgId, fixture.spoke), undefined)
 })
 
 /** Removes the vendor's record of a cluster, as a release could that did not ask who uses it. Returns what restores it. */
 const loseRecord = async (cluster: string) => {
-  const { container } = world.service.running
-  const [store, vendorId] = [container.resolve(ClusterStorePort), (await world.orgId(world.org)) as OrgId]
+  const { container } = fixture.service.running
+  const [store, vendorId] = [container.resolve(ClusterStorePort), (await fixture.orgId(fixture.org)) as OrgId]
   const record = (await store.find(vendorId, cluster))!
   const opened = unwrap(await container.resolve(ClusterConnectionsPort).open(record.id))
   await store.remove(record.id)
@@ -254,7 +255,7 @@ const loseRecord = async (cluster: string) => {
   }
 }
 const reportOf = async (name: string) =>
-  (await expectStatus(world.send('GET', `client/${name}/status`), 200)).json as {
+  (await expectStatus(fixture.send('GET', `client/${name}/status`), 200)).json as {
     readonly status: string
     readonly clusters: readonly {
       readonly status: string
@@ -264,25 +265,25 @@ const reportOf = async (name: string) =>
   }
 
 test('a removal from a cluster out of reach fails, and ends only by force, with what remains named', async (t) => {
-  const name = world.name('weyland')
+  const name = fixture.name('weyland')
   const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: third }] }) })
   const restore = await loseRecord(third)
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
-  const failed = await world.settled(name)
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
+  const failed = await fixture.settled(name)
   t.is(failed.state, 'failed')
   t.regex(failed.error ?? '', /has no record of .* remains: namespaces, rights and accounts/)
-  t.is(await world.status(name), 'Deleting')
-  t.is((await world.send('GET', `client/${id}`)).status, 200, 'it is listed as long as it exists')
-  t.is((await world.namespacesOf(name)).length, 3)
+  t.is(await fixture.status(name), 'Deleting')
+  t.is((await fixture.send('GET', `client/${id}`)).status, 200, 'it is listed as long as it exists')
+  t.is((await fixture.namespacesOf(name)).length, 3)
 
   await expectStatus(remove(name, third, { force: true }), 200)
-  const given = await world.settled(name)
+  const given = await fixture.settled(name)
   t.is(given.state, 'failed')
   t.regex(given.error ?? '', new RegExp(`Given up: ${third}`))
-  t.is(await world.status(name), 'Partially Deleted')
+  t.is(await fixture.status(name), 'Partially Deleted')
   t.regex((await reportOf(name)).clusters[0]!.message, /not known what remains/)
-  t.is((await world.send('GET', `client/${id}`)).status, 404)
-  t.deepEqual(gone(await world.send('POST', 'client/create', world.creating(name))), [409, 'ClientOrgExists'])
+  t.is((await fixture.send('GET', `client/${id}`)).status, 404)
+  t.deepEqual(gone(await fixture.send('POST', 'client/create', fixture.creating(name))), [409, 'ClientOrgExists'])
 
   await restore()
   const { remains } = (await reportOf(name)).clusters[0]!
@@ -292,30 +293,32 @@ test('a removal from a cluster out of reach fails, and ends only by force, with 
   ])
   await expectStatus(remove(name, third), 200)
   await succeeded(name)
-  t.deepEqual(await world.namespacesOf(name), [])
-  t.is(await world.status(name), 'Deleted')
+  t.deepEqual(await fixture.namespacesOf(name), [])
+  t.is(await fixture.status(name), 'Deleted')
 })
 
 test('force gives up nothing that a removal has not failed to remove', async (t) => {
-  const name = world.name('virtucon')
+  const name = fixture.name('virtucon')
   const id = await created(name)
-  t.deepEqual(gone(await remove(name, world.spoke, { force: true })), [422, 'ClientOrgRefused'])
-  t.is(await world.status(name), 'Active')
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  t.deepEqual(gone(await remove(name, fixture.spoke, { force: true })), [422, 'ClientOrgRefused'])
+  t.is(await fixture.status(name), 'Active')
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
   await succeeded(name)
 })
 
 test('a cluster that clients use stays with its hub, and a deletion uses the record that is there', async (t) => {
-  const name = world.name('oscorp')
+  const name = fixture.name('oscorp')
   const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: fourth }] }) })
-  const [hub, { token }] = [`/api/v1/clusters/${world.org}/hub`, world.vendor]
+  const [hub, { token }] = [`/api/v1/clusters/${fixture.org}/hub`, fixture.vendor]
   const vendor = (method: string, path: string, body?: object) =>
-    world.service.send(method, path, { token, ...(body === undefined ? {} : { body }) })
+    fixture.service.send(method, path, { token, ...(body === undefined ? {} : { body }) })
   const kept = [
     await vendor('POST', `${hub}/remove-managed-cluster`, { clusterName: fourth }),
-    await vendor('POST', `/api/v1/clustersv2/${world.org}/${fourth}/remove`, { name: fourth }),
-    await vendor('POST', `/api/v1/clustersv2/${world.org}/${fourth}/remove`, { components: { spokeComponent: true } }),
-    await vendor('DELETE', `/api/v1/clusters/${world.org}/${fourth}`),
+    await vendor('POST', `/api/v1/clustersv2/${fixture.org}/${fourth}/remove`, { name: fourth }),
+    await vendor('POST', `/api/v1/clustersv2/${fixture.org}/${fourth}/remove`, {
+      components: { spokeComponent: true },
+    }),
+    await vendor('DELETE', `/api/v1/clusters/${fixture.org}/${fourth}`),
     await vendor('DELETE', hub),
   ]
   for (const answer of kept) {
@@ -324,17 +327,17 @@ test('a cluster that clients use stays with its hub, and a deletion uses the rec
   }
   await expectStatus(vendor('POST', `${hub}/remove-managed-cluster`, { clusterName: fourth, force: true }), 200)
   const tasks = async () =>
-    (await expectStatus(vendor('GET', `/api/v1/tasks?account=${world.org}&kind=spokes.remove`), 200))
+    (await expectStatus(vendor('GET', `/api/v1/tasks?account=${fixture.org}&kind=spokes.remove`), 200))
       .json as readonly SeenTask[]
   const ended = await until('the end of the removal', async () =>
     (await tasks()).find(({ state }) => state !== 'queued' && state !== 'running'),
   )
   t.is(ended.state, 'succeeded', JSON.stringify(ended))
-  t.is(await world.hub.client.get(managedClusters, fourth), undefined)
-  t.is(await world.status(name), 'Active')
-  t.is((await world.namespacesOf(name)).length, 3)
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  t.is(await fixture.hub.client.get(managedClusters, fourth), undefined)
+  t.is(await fixture.status(name), 'Active')
+  t.is((await fixture.namespacesOf(name)).length, 3)
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
   await succeeded(name)
-  t.deepEqual(await world.namespacesOf(name), [])
-  t.is(await world.status(name), 'Deleted')
+  t.deepEqual(await fixture.namespacesOf(name), [])
+  t.is(await fixture.status(name), 'Deleted')
 })

@@ -1,5 +1,5 @@
 // process: own - kills the service
-import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-fixture.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { accounts, serviceAccounts, configMaps, managedClusters, namespaces } from '../support/hub/api/kinds.ts'

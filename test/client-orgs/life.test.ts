@@ -1,28 +1,28 @@
 // process: waiting - uses components
 import { writeFileSync } from 'node:fs'
-import { clientKubeconfig, expectStatus, peoplesPassword } from '../clusters/cluster-world.ts'
+import { clientKubeconfig, expectStatus, peoplesPassword } from '../clusters/cluster-fixture.ts'
 import { kubectl } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { runCommand } from '../support/components/run-command.ts'
 import { accounts, configMaps, namespaces, roleBindings, spokeRoleBindings } from '../support/hub/api/kinds.ts'
-import { startClientWorld, type ClientWorld } from './client-world.ts'
+import { startClientFixture, type ClientFixture } from './client-fixture.ts'
 
 /** The life of client organizations, on two real API servers. */
 const test = needing('kubernetes', 'spoke-kubernetes', 'kubectl')
 
-let world: ClientWorld
+let fixture: ClientFixture
 
 test.before(async () => {
-  world = await startClientWorld()
+  fixture = await startClientFixture()
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 test('one request creates it with an admin, namespaces, rights, objects and a record; one deletes all of it', async (t) => {
-  const name = world.name('acme')
-  const answer = await world.send(
+  const name = fixture.name('acme')
+  const answer = await fixture.send(
     'POST',
     'client/create',
-    world.creating(name, {
+    fixture.creating(name, {
       annotations: { 'example.com/tier': 'gold' },
       dbProductConfig: { nodeSelector: { pool: 'db' }, tolerations: [{ key: 'db', operator: 'Exists' }] },
       gatewayConfig: { envoy: { provisionerType: 'kubernetes' } },
@@ -31,11 +31,11 @@ test('one request creates it with an admin, namespaces, rights, objects and a re
   )
   t.is(answer.status, 200, answer.text)
   t.is(answer.text, '')
-  const task = await world.settled(name)
+  const task = await fixture.settled(name)
   t.is(task.state, 'succeeded', JSON.stringify(task))
-  const id = await world.orgId(name)
-  const { spoke } = world.hub
-  t.deepEqual(await world.namespacesOf(name), [name, `${name}-gw`, `${name}-monitoring`])
+  const id = await fixture.orgId(name)
+  const { spoke } = fixture.hub
+  t.deepEqual(await fixture.namespacesOf(name), [name, `${name}-gw`, `${name}-monitoring`])
   const main = await spoke.get(namespaces, name)
   t.like(main?.metadata, {
     labels: { 'ace.appscode.com/client-org': 'true' },
@@ -53,15 +53,15 @@ test('one request creates it with an admin, namespaces, rights, objects and a re
   t.deepEqual((await spoke.get(configMaps, 'client-telemetry', `${name}-monitoring`))?.data, {
     'telemetry.json': '{"logsRetentionPeriods":"30d"}',
   })
-  t.is(await world.status(name), 'Active')
-  t.is(await world.status(name, world.spoke), 'Active')
-  t.like((await world.send('GET', `client/${id}`)).json, { id, name, orgType: 2, visibility: 'private' })
-  const listed = (await world.send('GET', `clients?org=${world.org}`)).json as readonly { readonly name: string }[]
+  t.is(await fixture.status(name), 'Active')
+  t.is(await fixture.status(name, fixture.spoke), 'Active')
+  t.like((await fixture.send('GET', `client/${id}`)).json, { id, name, orgType: 2, visibility: 'private' })
+  const listed = (await fixture.send('GET', `clients?org=${fixture.org}`)).json as readonly { readonly name: string }[]
   t.true(listed.some((each) => each.name === name))
-  const [account] = (await world.hub.client.list(accounts)).items.filter(
+  const [account] = (await fixture.hub.client.list(accounts)).items.filter(
     ({ metadata }) => metadata.labels?.['authentication.k8s.appscode.com/hub-owner'] === String(id),
   )
-  const bindings = (await world.hub.client.list(spokeRoleBindings, { namespace: world.spoke })).items.filter(
+  const bindings = (await fixture.hub.client.list(spokeRoleBindings, { namespace: fixture.spoke })).items.filter(
     ({ metadata }) => metadata.annotations?.['ace.appscode.com/org-id'] === String(id),
   )
   t.deepEqual(
@@ -75,22 +75,22 @@ test('one request creates it with an admin, namespaces, rights, objects and a re
   t.is(new Set(bindings.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'])).size, 2)
   t.like(account, { spec: { extra: { 'ace.appscode.com/org-id': [String(id)] } } })
 
-  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
-  const deleted = await world.settled(name)
+  await expectStatus(fixture.send('DELETE', `client/delete/${id}`), 200)
+  const deleted = await fixture.settled(name)
   t.is(deleted.state, 'succeeded', JSON.stringify(deleted))
-  t.deepEqual(await world.namespacesOf(name), [])
-  t.is(await world.status(name), 'Deleted')
-  t.is((await world.send('GET', `client/${id}`)).status, 404)
-  t.is((await world.service.send('GET', `/api/v1/orgs/${name}`, { token: world.service.adminToken })).status, 404)
-  t.is(await world.hub.client.get(accounts, account!.metadata.name), undefined)
-  t.is((await world.send('DELETE', `client/delete/${id}`)).status, 404)
+  t.deepEqual(await fixture.namespacesOf(name), [])
+  t.is(await fixture.status(name), 'Deleted')
+  t.is((await fixture.send('GET', `client/${id}`)).status, 404)
+  t.is((await fixture.service.send('GET', `/api/v1/orgs/${name}`, { token: fixture.service.adminToken })).status, 404)
+  t.is(await fixture.hub.client.get(accounts, account!.metadata.name), undefined)
+  t.is((await fixture.send('DELETE', `client/delete/${id}`)).status, 404)
 })
 
 test('the admin signs in, and sees the namespaces of the client organization and nothing else', async (t) => {
-  const [name, other] = [world.name('globex'), world.name('initech')]
-  await Promise.all([world.created(name), world.created(other)])
+  const [name, other] = [fixture.name('globex'), fixture.name('initech')]
+  await Promise.all([fixture.created(name), fixture.created(other)])
   const login = `admin-of-${name}`
-  const { service } = world
+  const { service } = fixture
   await expectStatus(
     service.send('PATCH', `/api/v1/admin/users/${login}`, {
       token: service.adminToken,
@@ -106,7 +106,7 @@ test('the admin signs in, and sees the namespaces of the client organization and
     201,
   )
   const person = { login, token: signedIn.json.sha1 as string }
-  const file = await clientKubeconfig(service, person, name, world.spoke)
+  const file = await clientKubeconfig(service, person, name, fixture.spoke)
   t.teardown(file.remove)
   const path = (await kubectl())!
   const run = (...words: string[]) =>
@@ -135,9 +135,12 @@ test('the admin signs in, and sees the namespaces of the client organization and
     service.send('GET', '/api/v1/user/clusters?all=true', { token: person.token }),
     200,
   )
-  t.false(clusters.text.includes(world.org), 'the clusters of the vendor')
-  t.is((await service.send('GET', `/api/v1/clusters/${world.org}/${world.spoke}`, { token: person.token })).status, 404)
-  t.is((await service.send('GET', `/api/v1/clusters/${other}/${world.spoke}`, { token: person.token })).status, 404)
+  t.false(clusters.text.includes(fixture.org), 'the clusters of the vendor')
+  t.is(
+    (await service.send('GET', `/api/v1/clusters/${fixture.org}/${fixture.spoke}`, { token: person.token })).status,
+    404,
+  )
+  t.is((await service.send('GET', `/api/v1/clusters/${other}/${fixture.spoke}`, { token: person.token })).status, 404)
   t.is((await service.send('GET', `/api/v1/orgs/${other}`, { token: person.token })).status, 404)
   const user = await expectStatus(
     service.send('GET', '/api/v1/user?check_client_org=true', { token: person.token }),
@@ -145,9 +148,9 @@ test('the admin signs in, and sees the namespaces of the client organization and
   )
   t.is(user.json.clientOrgUser, true)
   // What the client does with its own record gives it nothing more: the credential in it has no more rights.
-  await service.send('PUT', `/api/v1/clusters/${name}/${world.spoke}`, {
+  await service.send('PUT', `/api/v1/clusters/${name}/${fixture.spoke}`, {
     token: person.token,
-    body: { name: world.spoke, impersonateUsers: true },
+    body: { name: fixture.spoke, impersonateUsers: true },
   })
   t.not((await run('get', 'namespaces')).status, 0)
   t.is((await roleBindingsOf(name)).length, 1)
@@ -155,4 +158,4 @@ test('the admin signs in, and sees the namespaces of the client organization and
   writeFileSync(file.path, '')
 })
 
-const roleBindingsOf = async (namespace: string) => (await world.hub.spoke.list(roleBindings, { namespace })).items
+const roleBindingsOf = async (namespace: string) => (await fixture.hub.spoke.list(roleBindings, { namespace })).items

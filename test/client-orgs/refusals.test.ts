@@ -1,21 +1,21 @@
 // process: waiting - uses components
-import { expectStatus } from '../clusters/cluster-world.ts'
+import { expectStatus } from '../clusters/cluster-fixture.ts'
 import { needing } from '../support/components/needing.ts'
 import { managedClusters } from '../support/hub/api/kinds.ts'
-import { startClientWorld, type ClientWorld } from './client-world.ts'
+import { startClientFixture, type ClientFixture } from './client-fixture.ts'
 
 /** What requests about client organizations are refused, and that they change nothing. */
 const test = needing('kubernetes', 'spoke-kubernetes')
 
-let world: ClientWorld
+let fixture: ClientFixture
 
 test.before(async () => {
-  world = await startClientWorld()
+  fixture = await startClientFixture()
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const refused = async (body: object): Promise<readonly [number, string, string]> => {
-  const { status, json, text } = await world.send('POST', 'client/create', body)
+  const { status, json, text } = await fixture.send('POST', 'client/create', body)
   return [status, (json as { readonly code?: string } | undefined)?.code ?? '', text]
 }
 
@@ -23,18 +23,19 @@ const admin = (name: string, changes: object) => ({
   userPermission: {
     userName: `admin-of-${name}`,
     email: `admin-of-${name}@example.com`,
-    permissions: [{ name: world.spoke }],
+    permissions: [{ name: fixture.spoke }],
     ...changes,
   },
 })
-const permission = (name: string, changes: object) => admin(name, { permissions: [{ name: world.spoke, ...changes }] })
+const permission = (name: string, changes: object) =>
+  admin(name, { permissions: [{ name: fixture.spoke, ...changes }] })
 
 test('each refusal of a creation, which makes neither an organization nor a user', async (t) => {
-  const { org } = world
-  const stranger = await world.people.person('stranger')
-  const strangerOrg = await world.people.organization(stranger)
-  const waiting = world.hub.name()
-  await world.hub.client.create(managedClusters, { metadata: { name: waiting }, spec: { hubAcceptsClient: false } })
+  const { org } = fixture
+  const stranger = await fixture.people.person('stranger')
+  const strangerOrg = await fixture.people.organization(stranger)
+  const waiting = fixture.hub.name()
+  await fixture.hub.client.create(managedClusters, { metadata: { name: waiting }, spec: { hubAcceptsClient: false } })
   const unknown = '00000000-0000-4000-8000-000000000000'
   const cases: Readonly<Record<string, (name: string) => readonly [object, number, string]>> = {
     'no fleet manager': (name) => [
@@ -77,31 +78,31 @@ test('each refusal of a creation, which makes neither an organization nor a user
     'no organization': () => [{ clientOrg: undefined }, 422, 'clientOrg'],
   }
   for (const [what, make] of Object.entries(cases)) {
-    const name = world.name()
+    const name = fixture.name()
     const [changes, status, words] = make(name)
-    const [got, code, text] = await refused(world.creating(name, changes))
+    const [got, code, text] = await refused(fixture.creating(name, changes))
     t.is(got, status, `${what}: ${code} ${text}`)
     t.true(text.includes(words), `${what}: ${text}`)
-    const token = world.service.adminToken
-    t.is((await world.service.send('GET', `/api/v1/orgs/${name}`, { token })).status, 404, what)
-    t.is((await world.service.send('GET', `/api/v1/users/admin-of-${name}`, { token })).status, 404, what)
+    const token = fixture.service.adminToken
+    t.is((await fixture.service.send('GET', `/api/v1/orgs/${name}`, { token })).status, 404, what)
+    t.is((await fixture.service.send('GET', `/api/v1/users/admin-of-${name}`, { token })).status, 404, what)
   }
 })
 
 test('each refusal of a change of clusters, and what does not exist', async (t) => {
-  const name = world.name()
-  const id = await world.created(name)
+  const name = fixture.name()
+  const id = await fixture.created(name)
   const change = async (verb: 'add' | 'delete', changes: object, org = name) => {
-    const { status, text } = await world.send(
+    const { status, text } = await fixture.send(
       'POST',
       `client/${org}/${verb}-cluster`,
-      world.cluster(world.spoke, changes),
+      fixture.cluster(fixture.spoke, changes),
     )
     return [status, text] as const
   }
   for (const verb of ['add', 'delete'] as const) {
     t.is((await change(verb, {}, 'no-client'))[0], 422)
-    t.is((await change(verb, {}, world.org))[0], 422, 'an ordinary organization')
+    t.is((await change(verb, {}, fixture.org))[0], 422, 'an ordinary organization')
     t.is((await change(verb, { hubClusterName: 'another' }))[0], 422)
     t.is((await change(verb, { spokeClusterName: 'no-cluster' }))[0], 422)
     t.is((await change(verb, { spokeClusterName: undefined }))[0], 422)
@@ -109,19 +110,19 @@ test('each refusal of a change of clusters, and what does not exist', async (t) 
   t.is((await change('add', { hubClusterUID: 'x' }))[0], 400)
   t.is((await change('delete', { hubClusterUID: 'x' }))[0], 422)
   t.is((await change('delete', { hubClusterOwnerName: 'no-one' }))[0], 422)
-  t.is(await world.status('no-client'), 'NotFound')
-  t.is(await world.status(world.org), 'NotFound', 'an ordinary organization')
-  t.is(await world.status(name, 'no-cluster'), 'NotFound')
-  t.is((await world.send('GET', 'client/999999')).status, 404)
-  t.is((await world.send('GET', `client/${await world.orgId(world.org)}`)).status, 404)
-  t.is((await world.send('DELETE', `client/delete/${await world.orgId(world.org)}`)).status, 404)
-  t.deepEqual((await world.send('GET', 'clients?org=no-one')).json, [])
-  t.is(await world.status(name), 'Active')
+  t.is(await fixture.status('no-client'), 'NotFound')
+  t.is(await fixture.status(fixture.org), 'NotFound', 'an ordinary organization')
+  t.is(await fixture.status(name, 'no-cluster'), 'NotFound')
+  t.is((await fixture.send('GET', 'client/999999')).status, 404)
+  t.is((await fixture.send('GET', `client/${await fixture.orgId(fixture.org)}`)).status, 404)
+  t.is((await fixture.send('DELETE', `client/delete/${await fixture.orgId(fixture.org)}`)).status, 404)
+  t.deepEqual((await fixture.send('GET', 'clients?org=no-one')).json, [])
+  t.is(await fixture.status(name), 'Active')
 
-  const owner = world.vendor.token
+  const owner = fixture.vendor.token
   const asOwner = async (method: string, path: string, body?: object) =>
     (
-      await world.service.send(method, `/api/v1/user/${path}`, {
+      await fixture.service.send(method, `/api/v1/user/${path}`, {
         token: owner,
         ...(body === undefined ? {} : { body }),
       })
@@ -131,10 +132,10 @@ test('each refusal of a change of clusters, and what does not exist', async (t) 
       await asOwner('GET', 'clients'),
       await asOwner('GET', `client/${id}`),
       await asOwner('GET', `client/${name}/status`),
-      await asOwner('GET', `client/${name}/cluster/${world.spoke}/status`),
-      await asOwner('POST', 'client/create', world.creating(world.name())),
-      await asOwner('POST', `client/${name}/add-cluster`, world.cluster(world.spoke)),
-      await asOwner('POST', `client/${name}/delete-cluster`, world.cluster(world.spoke)),
+      await asOwner('GET', `client/${name}/cluster/${fixture.spoke}/status`),
+      await asOwner('POST', 'client/create', fixture.creating(fixture.name())),
+      await asOwner('POST', `client/${name}/add-cluster`, fixture.cluster(fixture.spoke)),
+      await asOwner('POST', `client/${name}/delete-cluster`, fixture.cluster(fixture.spoke)),
       await asOwner('DELETE', `client/delete/${id}`),
     ],
     Array.from({ length: 8 }, () => 403),
@@ -142,19 +143,19 @@ test('each refusal of a change of clusters, and what does not exist', async (t) 
 })
 
 test('of several creations of one name, one is done; a user who exists becomes the admin', async (t) => {
-  const name = world.name()
-  const person = await world.people.person('owner')
-  const body = world.creating(name, admin(name, { userName: person.login, email: '' }))
-  const answers = await Promise.all([1, 2, 3, 4].map(() => world.send('POST', 'client/create', body)))
+  const name = fixture.name()
+  const person = await fixture.people.person('owner')
+  const body = fixture.creating(name, admin(name, { userName: person.login, email: '' }))
+  const answers = await Promise.all([1, 2, 3, 4].map(() => fixture.send('POST', 'client/create', body)))
   t.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409])
-  const task = await world.settled(name)
+  const task = await fixture.settled(name)
   t.is(task.state, 'succeeded', JSON.stringify(task))
-  t.is((await world.tasks(name)).length, 1)
-  const mine = await expectStatus(world.service.send('GET', '/api/v1/user/orgs', { token: person.token }), 200)
+  t.is((await fixture.tasks(name)).length, 1)
+  const mine = await expectStatus(fixture.service.send('GET', '/api/v1/user/orgs', { token: person.token }), 200)
   t.true((mine.json as readonly { readonly name: string }[]).some((each) => each.name === name))
-  const id = await world.orgId(name)
-  const both = await Promise.all([1, 2, 3].map(() => world.send('DELETE', `client/delete/${id}`)))
+  const id = await fixture.orgId(name)
+  const both = await Promise.all([1, 2, 3].map(() => fixture.send('DELETE', `client/delete/${id}`)))
   t.true(both.every(({ status }) => status === 200 || status === 404))
-  await world.settled(name)
-  t.is(await world.status(name), 'Deleted')
+  await fixture.settled(name)
+  t.is(await fixture.status(name), 'Deleted')
 })

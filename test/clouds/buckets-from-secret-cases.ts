@@ -1,5 +1,5 @@
 import type { TestFn } from 'ava'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { startAzureEmulator } from './azure-emulator.ts'
 import type { Emulator } from './emulator.ts'

@@ -10,7 +10,7 @@ import { maxBuckets } from '../../core/clouds/ports.ts'
 import type { AzureKey, GoogleKey, S3Key, StorageKey } from '../../core/clouds/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { storeWorld } from '../authz/stored-world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { until } from '../support/until.ts'
 import { startAzureEmulator } from './azure-emulator.ts'
@@ -265,7 +265,7 @@ test.serial('the way to the vendors leads to no loopback address, literal or by 
 for (const database of eachDatabase()) {
   declareSuite(cloudCredentialStoreSuite, database.name, async () => {
     const db = await database.open()
-    await storeWorld(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
+    await storeFixture(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
     return {
       store: makeSqlCloudCredentialStore(db)(db),
       user: 1 as UserId,

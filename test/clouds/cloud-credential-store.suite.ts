@@ -6,7 +6,7 @@ import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-s
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A store with two people in it who have no credentials. */
-export interface StoreWorld {
+export interface StoreFixture {
   readonly store: CloudCredentialStore
   readonly user: UserId
   readonly other: UserId
@@ -34,9 +34,9 @@ const about: SuiteAbout = {
 }
 
 /** What every CloudCredentialStore keeps to; each case about a person's rows has its twin of another person. */
-export const cloudCredentialStoreSuite = contractSuite<StoreWorld>(about, (onWorld) => {
+export const cloudCredentialStoreSuite = contractSuite<StoreFixture>(about, (onFixture) => {
   const insert = async (
-    { store }: StoreWorld,
+    { store }: StoreFixture,
     user: UserId,
     credential: string,
     changes: Partial<CredentialContent> = {},
@@ -46,45 +46,45 @@ export const cloudCredentialStoreSuite = contractSuite<StoreWorld>(about, (onWor
     return inserted.right
   }
 
-  onWorld('what was inserted is found as it was, by its person alone', async (t, world) => {
-    const id = await insert(world, world.user, 'backups')
-    const found = await world.store.find(world.user, 'backups')
+  onFixture('what was inserted is found as it was, by its person alone', async (t, fixture) => {
+    const id = await insert(fixture, fixture.user, 'backups')
+    const found = await fixture.store.find(fixture.user, 'backups')
     t.deepEqual(
       { ...found, box: [...(found?.box ?? [])] },
       {
         id,
-        userId: world.user,
+        userId: fixture.user,
         name: 'backups',
         type: 'Aws',
-        ownerId: world.user,
+        ownerId: fixture.user,
         ref: 'ref-1',
         box: [0, 255, 7, 13, 10],
         createdAt: at,
         version: 1,
       },
     )
-    t.is(await world.store.find(world.other, 'backups'), undefined)
-    t.is(await world.store.find(world.user, 'Backups'), undefined)
+    t.is(await fixture.store.find(fixture.other, 'backups'), undefined)
+    t.is(await fixture.store.find(fixture.user, 'Backups'), undefined)
   })
 
-  onWorld('a name is unique to a person, and free for another', async (t, world) => {
-    await insert(world, world.user, 'backups')
-    const again = await world.store.insert(world.user, 'backups', content(world.user), at)
+  onFixture('a name is unique to a person, and free for another', async (t, fixture) => {
+    await insert(fixture, fixture.user, 'backups')
+    const again = await fixture.store.insert(fixture.user, 'backups', content(fixture.user), at)
     t.true(isLeft(again) && again.left.tag === 'CredentialNameTaken')
-    t.true(isRight(await world.store.insert(world.other, 'backups', content(world.other), at)))
-    t.is((await world.store.list(world.user, all, firstPage)).total, 1)
+    t.true(isRight(await fixture.store.insert(fixture.other, 'backups', content(fixture.other), at)))
+    t.is((await fixture.store.list(fixture.user, all, firstPage)).total, 1)
   })
 
-  onWorld("lists are by name, paged, filtered, and one person's alone", async (t, world) => {
-    await insert(world, world.user, 'c')
-    await insert(world, world.user, 'a', { type: 'Rancher', fleetEndpoint: 'https://fleet.example' })
-    await insert(world, world.user, 'b', { type: 'Rancher', fleetEndpoint: 'https://other.example' })
-    await insert(world, world.other, 'a', { type: 'Rancher', fleetEndpoint: 'https://fleet.example' })
+  onFixture("lists are by name, paged, filtered, and one person's alone", async (t, fixture) => {
+    await insert(fixture, fixture.user, 'c')
+    await insert(fixture, fixture.user, 'a', { type: 'Rancher', fleetEndpoint: 'https://fleet.example' })
+    await insert(fixture, fixture.user, 'b', { type: 'Rancher', fleetEndpoint: 'https://other.example' })
+    await insert(fixture, fixture.other, 'a', { type: 'Rancher', fleetEndpoint: 'https://fleet.example' })
     const names = async (
       filter: Parameters<CloudCredentialStore['list']>[1],
       page = firstPage,
     ): Promise<readonly unknown[]> => {
-      const found = await world.store.list(world.user, filter, page)
+      const found = await fixture.store.list(fixture.user, filter, page)
       return [found.total, ...found.items.map((item) => item.name)]
     }
     t.deepEqual(await names(all), [3, 'a', 'b', 'c'])
@@ -95,49 +95,49 @@ export const cloudCredentialStoreSuite = contractSuite<StoreWorld>(about, (onWor
     t.deepEqual(await names({ types: ['Rancher'], fleetEndpoint: 'https://fleet.example' }), [1, 'a'])
     t.deepEqual(await names({ types: ['Aws'], fleetEndpoint: 'https://fleet.example' }), [0])
     t.deepEqual(
-      (await world.store.list(world.other, all, firstPage)).items.map((item) => item.userId),
-      [world.other],
+      (await fixture.store.list(fixture.other, all, firstPage)).items.map((item) => item.userId),
+      [fixture.other],
     )
   })
 
-  onWorld("a change is for the version that was read, and for one's own row", async (t, world) => {
-    const id = await insert(world, world.user, 'backups')
-    const next = content(world.user, { type: 'AzureStorage', ref: 'ref-2', box: Uint8Array.of(9) })
-    t.false(await world.store.replace(world.other, id, 1, next, at))
-    t.false(await world.store.replace(world.user, id, 2, next, at))
-    t.true(await world.store.replace(world.user, id, 1, next, at))
-    t.false(await world.store.replace(world.user, id, 1, next, at))
-    const found = await world.store.find(world.user, 'backups')
+  onFixture("a change is for the version that was read, and for one's own row", async (t, fixture) => {
+    const id = await insert(fixture, fixture.user, 'backups')
+    const next = content(fixture.user, { type: 'AzureStorage', ref: 'ref-2', box: Uint8Array.of(9) })
+    t.false(await fixture.store.replace(fixture.other, id, 1, next, at))
+    t.false(await fixture.store.replace(fixture.user, id, 2, next, at))
+    t.true(await fixture.store.replace(fixture.user, id, 1, next, at))
+    t.false(await fixture.store.replace(fixture.user, id, 1, next, at))
+    const found = await fixture.store.find(fixture.user, 'backups')
     t.deepEqual(
       [found?.type, found?.ref, [...(found?.box ?? [])], found?.version, found?.createdAt],
       ['AzureStorage', 'ref-2', [9], 2, at],
     )
   })
 
-  onWorld('of two changes of one version of a credential at once one is made', async (t, world) => {
-    const id = await insert(world, world.user, 'backups')
+  onFixture('of two changes of one version of a credential at once one is made', async (t, fixture) => {
+    const id = await insert(fixture, fixture.user, 'backups')
     const done = await Promise.all(
-      ['x', 'y', 'z'].map((ref) => world.store.replace(world.user, id, 1, content(world.user, { ref }), at)),
+      ['x', 'y', 'z'].map((ref) => fixture.store.replace(fixture.user, id, 1, content(fixture.user, { ref }), at)),
     )
     t.deepEqual(done.filter(Boolean).length, 1)
   })
 
-  onWorld('a person removes the own credential and no other', async (t, world) => {
-    const id = await insert(world, world.user, 'backups')
-    const theirs = await insert(world, world.other, 'backups')
-    t.is(await world.store.remove(world.user, 'none'), undefined)
-    t.is(await world.store.remove(world.user, 'backups'), id)
-    t.is(await world.store.remove(world.user, 'backups'), undefined)
-    t.is((await world.store.find(world.other, 'backups'))?.id, theirs)
-    t.is(await world.store.lockCount(world.user), 0)
-    t.is(await world.store.lockCount(world.other), 1)
+  onFixture('a person removes the own credential and no other', async (t, fixture) => {
+    const id = await insert(fixture, fixture.user, 'backups')
+    const theirs = await insert(fixture, fixture.other, 'backups')
+    t.is(await fixture.store.remove(fixture.user, 'none'), undefined)
+    t.is(await fixture.store.remove(fixture.user, 'backups'), id)
+    t.is(await fixture.store.remove(fixture.user, 'backups'), undefined)
+    t.is((await fixture.store.find(fixture.other, 'backups'))?.id, theirs)
+    t.is(await fixture.store.lockCount(fixture.user), 0)
+    t.is(await fixture.store.lockCount(fixture.other), 1)
   })
 
-  onWorld('credentials go with their person', async (t, world) => {
-    await insert(world, world.user, 'backups')
-    await insert(world, world.other, 'backups')
-    await world.removeUser(world.user)
-    t.is((await world.store.list(world.user, all, firstPage)).total, 0)
-    t.is((await world.store.list(world.other, all, firstPage)).total, 1)
+  onFixture('credentials go with their person', async (t, fixture) => {
+    await insert(fixture, fixture.user, 'backups')
+    await insert(fixture, fixture.other, 'backups')
+    await fixture.removeUser(fixture.user)
+    t.is((await fixture.store.list(fixture.user, all, firstPage)).total, 0)
+    t.is((await fixture.store.list(fixture.other, all, firstPage)).total, 1)
   })
 })

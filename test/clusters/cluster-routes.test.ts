@@ -27,8 +27,8 @@ import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
-import type { Person } from './cluster-world.ts'
-import { expectStatus, importCluster, makePeople } from './cluster-world.ts'
+import type { Person } from './cluster-fixture.ts'
+import { expectStatus, importCluster, makePeople } from './cluster-fixture.ts'
 
 /** The cluster routes through the whole service. Each tenant case has its other-organization twin. */
 let service: TestService

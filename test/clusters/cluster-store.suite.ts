@@ -5,8 +5,8 @@ import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
 import { nameOf } from '../authz/account-names.ts'
 import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
-import { storeWorld } from '../authz/stored-world.ts'
-import type { World } from '../authz/world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
+import type { Fixture } from '../authz/fixture.ts'
 
 /** A store of its own for each case, over the accounts below. */
 export interface ClusterStoreBench {
@@ -57,7 +57,7 @@ const inserted = async (store: ClusterStore, changes: Partial<NewCluster> = {}):
   return cluster.right
 }
 
-const organization = (id: number, members: readonly number[]): World['orgs'][number] => ({
+const organization = (id: number, members: readonly number[]): Fixture['orgs'][number] => ({
   id,
   visibility: 'private',
   members,
@@ -66,7 +66,7 @@ const organization = (id: number, members: readonly number[]): World['orgs'][num
   grants: [],
 })
 
-const world: World = {
+const fixture: Fixture = {
   users: [1, 2, 3],
   orgs: [
     organization(11, [1, 2]),
@@ -92,7 +92,7 @@ const about: SuiteAbout = {
   name: 'cluster-store',
   ports: ['ClusterStore'],
   needs: 'The users 1 to 3 and the organizations 11 to 13, without the clusters of 11 and 12.',
-  fill: (database) => storeWorld(database, world),
+  fill: (database) => storeFixture(database, fixture),
 }
 
 /** What every ClusterStore keeps. Each case on an owner's data has its twin from another owner. */
@@ -354,7 +354,7 @@ export const clusterStoreSuite = contractSuite<ClusterStoreBench>(about, (onBenc
     async (t, { store }) => {
       const granted = async (userId: UserId, relations = ['viewer', 'owner']): Promise<number[]> =>
         (await store.listGranted(userId, relations)).map(({ id }) => Number(id)).sort()
-      // Stored with the world: cluster 501 is granted to Bob, 502 to a team of Alice and Carol.
+      // Stored with the fixture: cluster 501 is granted to Bob, 502 to a team of Alice and Carol.
       t.deepEqual(await granted(bob), [501])
       t.deepEqual(await granted(bob, ['editor']), [])
       t.deepEqual(await granted(alice), [502])

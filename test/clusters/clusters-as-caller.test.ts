@@ -20,8 +20,8 @@ const get: ClusterRequest = { method: 'GET', target: '/api/v1/namespaces/a/secre
 
 type Verdict = 'allowed' | 'denied' | 'hidden' | 'barred'
 
-/** A world of clusters by account, those granted directly, and what the authorizer says of each owner. */
-const world = (
+/** A fixture of clusters by account, those granted directly, and what the authorizer says of each owner. */
+const fixture = (
   owned: Readonly<Record<number, Cluster>>,
   granted: readonly Cluster[],
   verdicts: Readonly<Record<string, Verdict>>,
@@ -67,7 +67,7 @@ const world = (
 }
 
 test('the cluster is asked that the caller may connect to, by the relation of the proxy', async (t) => {
-  const { asked, sent, tagOf } = world({ 1: cluster(1, 'ann'), 2: cluster(2, 'quay') }, [], {
+  const { asked, sent, tagOf } = fixture({ 1: cluster(1, 'ann'), 2: cluster(2, 'quay') }, [], {
     ann: 'hidden',
     quay: 'allowed',
   })
@@ -80,7 +80,7 @@ test('the cluster is asked that the caller may connect to, by the relation of th
 })
 
 test('a cluster that was granted directly is found, and only by its UID', async (t) => {
-  const { sent, tagOf } = world({}, [cluster(4, 'quay', 'uid-4'), cluster(5, 'quay', 'uid-5')], { quay: 'allowed' })
+  const { sent, tagOf } = fixture({}, [cluster(4, 'quay', 'uid-4'), cluster(5, 'quay', 'uid-5')], { quay: 'allowed' })
   t.is(await tagOf('uid-5'), 'asked')
   t.deepEqual(
     sent.map(({ id }) => id),
@@ -90,14 +90,14 @@ test('a cluster that was granted directly is found, and only by its UID', async 
 
 test('nothing is sent to a cluster that is unknown, hidden, denied or behind an entry requirement', async (t) => {
   const of = async (verdict: Verdict): Promise<string> => {
-    const { sent, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: verdict })
+    const { sent, tagOf } = fixture({ 2: cluster(2, 'quay') }, [], { quay: verdict })
     const tag = await tagOf('uid-1')
     return `${tag} ${sent.length}`
   }
   t.is(await of('hidden'), 'ClusterMissing 0')
   t.is(await of('denied'), 'AccessDenied 0')
   t.is(await of('barred'), 'SecondFactorDemanded 0')
-  const { asked, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' })
+  const { asked, tagOf } = fixture({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' })
   t.is(await tagOf('uid-2'), 'ClusterMissing')
   t.is(await tagOf('x'.repeat(65)), 'ClusterMissing')
   t.is(asked.length, 0)
@@ -106,7 +106,7 @@ test('nothing is sent to a cluster that is unknown, hidden, denied or behind an 
 test('a token reaches as far into clusters as its scope says', async (t) => {
   const scope = (levels: ScopeSet['levels']): SignedInCall =>
     callWith({ all: false, sudo: false, publicOnly: false, levels })
-  const { sent, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' })
+  const { sent, tagOf } = fixture({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' })
   t.is(await tagOf('uid-1', get, scope({ user: 'write' })), 'AccessDenied')
   t.is(await tagOf('uid-1', { ...get, method: 'POST' }, scope({ cluster: 'read' })), 'AccessDenied')
   t.is(sent.length, 0)
@@ -116,7 +116,7 @@ test('a token reaches as far into clusters as its scope says', async (t) => {
 
 test('a cluster gets the identity of the caller only if it impersonates users', async (t) => {
   for (const knows of [true, false]) {
-    const { sent, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' }, knows)
+    const { sent, tagOf } = fixture({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' }, knows)
     await tagOf('uid-1')
     const names = (sent[0]?.request.headers ?? []).map(([name, value]) => `${name}: ${value}`)
     t.is(names.includes('impersonate-user: moorage:ann'), knows)

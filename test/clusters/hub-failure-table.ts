@@ -4,7 +4,7 @@ import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubern
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { expectStatus, importCluster, makePeople, type Person } from './cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from './cluster-fixture.ts'
 
 /** One route of a hub, and the request to the hub that is answered otherwise. */
 export interface HubCall {

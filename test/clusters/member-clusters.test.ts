@@ -44,7 +44,7 @@ const record = {
 } as unknown as Cluster
 const signal = new AbortController().signal
 
-interface MemberClustersWorld {
+interface MemberClustersFixture {
   cluster: Cluster | undefined
   version: number
   impersonatesUsers: boolean
@@ -52,8 +52,8 @@ interface MemberClustersWorld {
   failure: ReachFailure | undefined
 }
 
-const world = (start: Partial<MemberClustersWorld> = {}) => {
-  const state: MemberClustersWorld = {
+const fixture = (start: Partial<MemberClustersFixture> = {}) => {
+  const state: MemberClustersFixture = {
     cluster: record,
     version: 3,
     impersonatesUsers: true,
@@ -100,7 +100,7 @@ const headersOf = (headers: ClusterRequest['headers']): readonly string[] =>
   (headers ?? []).map(([name, value]) => `${name}: ${value}`)
 
 test('a member cluster tells what it is, by one query', async (t) => {
-  const { open, gets, opened } = world()
+  const { open, gets, opened } = fixture()
   const { id, ownerId, ownerName, name, uid } = await open()
   t.deepEqual(
     { id, ownerId, ownerName, name, uid },
@@ -113,9 +113,9 @@ test('a member cluster tells what it is, by one query', async (t) => {
 test('a record that is gone, or holds no credential, is not opened', async (t) => {
   const tagOf = async (
     cluster: Cluster | undefined,
-    opening: MemberClustersWorld['opening'] = 'open',
+    opening: MemberClustersFixture['opening'] = 'open',
   ): Promise<string> => {
-    const opened = await world({ cluster, opening }).members.open(call(), grant)
+    const opened = await fixture({ cluster, opening }).members.open(call(), grant)
     return isLeft(opened) ? opened.left.tag : 'opened'
   }
   t.is(await tagOf(undefined), 'ClusterMissing')
@@ -123,7 +123,7 @@ test('a record that is gone, or holds no credential, is not opened', async (t) =
 })
 
 test('the cluster sees the caller, and their groups, in what is asked and what is relayed', async (t) => {
-  const { open, asked, relayed } = world()
+  const { open, asked, relayed } = fixture()
   const cluster = await open('bob')
   unwrap(
     await cluster.request({ method: 'GET', target: '/version', headers: [['accept', 'application/json']] }, signal),
@@ -147,7 +147,7 @@ test('the cluster sees the caller, and their groups, in what is asked and what i
 })
 
 test('a cluster whose credential acts for itself gets no identity of a caller', async (t) => {
-  const { open, asked, relayed } = world({ impersonatesUsers: false })
+  const { open, asked, relayed } = fixture({ impersonatesUsers: false })
   const cluster = await open()
   await cluster.request({ method: 'GET', target: '/version' }, signal)
   await cluster.relay(recordedExchange('GET', '/version'), signal)
@@ -156,7 +156,7 @@ test('a cluster whose credential acts for itself gets no identity of a caller', 
 })
 
 test('nothing is sent that asks for another identity', async (t) => {
-  const { open, relayed } = world()
+  const { open, relayed } = fixture()
   const cluster = await open()
   const refused = await cluster.relay(
     recordedExchange('GET', '/version', { headers: { 'impersonate-group': 'viewers' } }),
@@ -167,7 +167,7 @@ test('nothing is sent that asks for another identity', async (t) => {
 })
 
 test('a changed credential counts from the next request on', async (t) => {
-  const { open, state, asked, relayed, opened } = world()
+  const { open, state, asked, relayed, opened } = fixture()
   const cluster = await open()
   await cluster.request({ method: 'GET', target: '/version' }, signal)
   state.version = 4
@@ -185,7 +185,7 @@ test('a changed credential counts from the next request on', async (t) => {
 })
 
 test('what was asked keeps its limit, body and signal', async (t) => {
-  const { open, asked, relayed } = world()
+  const { open, asked, relayed } = fixture()
   const cluster = await open()
   const body = new TextEncoder().encode('{}')
   const mine = new AbortController().signal
@@ -200,8 +200,8 @@ test('what was asked keeps its limit, body and signal', async (t) => {
 })
 
 test('whatever goes wrong is said as a member cluster’s failure', async (t) => {
-  const tagsOf = async (start: Partial<MemberClustersWorld>): Promise<readonly string[]> => {
-    const { open } = world(start)
+  const tagsOf = async (start: Partial<MemberClustersFixture>): Promise<readonly string[]> => {
+    const { open } = fixture(start)
     const cluster = await open()
     const asked = await cluster.request({ method: 'GET', target: '/version' }, signal)
     const relayed = await cluster.relay(recordedExchange('GET', '/version'), signal)
@@ -216,7 +216,7 @@ test('whatever goes wrong is said as a member cluster’s failure', async (t) =>
 })
 
 test('a path that the proxy routes refuse, or compute, is refused here too', async (t) => {
-  const { open, relayed } = world()
+  const { open, relayed } = fixture()
   const cluster = await open()
   const tagOf = async (method: string, path: string, query = ''): Promise<string> => {
     const answered = await cluster.relay(recordedExchange(method, path, { query }), signal)

@@ -18,7 +18,7 @@ import { klusterlets, managedClusters, namespaces } from '../support/hub/api/kin
 import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { eventsOf, openFeed, untilEnd } from '../tasks/task-client.ts'
-import { expectStatus, importCluster, makePeople, type Person } from './cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from './cluster-fixture.ts'
 
 /**
  * Import, reconfigure and remove as tasks, and the routes about the hubs of an account, with a hub and a spoke on real

@@ -6,8 +6,8 @@ import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
-import type { Person } from './cluster-world.ts'
-import { expectStatus, importCluster, makePeople } from './cluster-world.ts'
+import type { Person } from './cluster-fixture.ts'
+import { expectStatus, importCluster, makePeople } from './cluster-fixture.ts'
 
 /** A cluster that answers slowly must not carry its owner over the moment in which they are shut out. */
 let service: TestService

@@ -2,7 +2,7 @@ import { sample as identity } from '../identity/sample.ts'
 import { accountIds, sample as organizations } from '../organizations/sample.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { defineSample, must, refusedFor, type Bodies, type Tenant } from '../support/part-sample.ts'
-import { importCluster } from './cluster-world.ts'
+import { importCluster } from './cluster-fixture.ts'
 
 /** The access to the cluster of a tenant. */
 export const kubeconfigOf = (tenant: Tenant): string => tenant.of(sample).kubernetes.kubeconfig()

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import test from 'ava'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { hubFailures, json, notServed, refusal, secretParts, type HubAnswer } from '../clusters/hub-failure-table.ts'
-import { modelOf } from '../featuresets/features-world.ts'
+import { modelOf } from '../featuresets/features-fixture.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -142,7 +142,7 @@ const content: Readonly<Record<string, object>> = {
   '/apis/work.open-cluster-management.io/v1/manifestworks': [],
   '/apis/helm.toolkit.fluxcd.io/v2/helmreleases': [],
 }
-interface World {
+interface Fixture {
   readonly fake: FakeKubernetes
   readonly list: () => Promise<ServiceAnswer>
   readonly change: (verb: string, body?: unknown) => Promise<ServiceAnswer>
@@ -155,7 +155,7 @@ interface World {
 }
 let made = 0
 /** A hub with little in it, imported. */
-const hub = async (t: { teardown(end: () => unknown): void }): Promise<World> => {
+const hub = async (t: { teardown(end: () => unknown): void }): Promise<Fixture> => {
   const fake = await startFakeKubernetes()
   t.teardown(() => fake.stop())
   const name = `hub-${(made += 1)}`

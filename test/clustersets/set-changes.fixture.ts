@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'

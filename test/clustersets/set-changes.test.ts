@@ -1,5 +1,5 @@
 // process: waiting - uses components
-import { expectStatus } from '../clusters/cluster-world.ts'
+import { expectStatus } from '../clusters/cluster-fixture.ts'
 import { needing } from '../support/components/needing.ts'
 import { managedClusterSets } from '../support/hub/api/kinds.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'

@@ -4,13 +4,13 @@ import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-s
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { at, bound, days, firstPage, inserted, later, otherOwner, owner, sortedUids } from './contract-store.fixture.ts'
 import type { ContractStoreBench } from './contract-store.suite.ts'
-import { fillContractWorld } from './contract-store.suite.ts'
+import { fillContractFixture } from './contract-store.suite.ts'
 
 const about: SuiteAbout = {
   name: 'binding-store',
   ports: ['BindingStore', 'ContractEvents'],
   needs: 'The organizations 11 and 12 without contracts.',
-  fill: fillContractWorld,
+  fill: fillContractFixture,
 }
 
 /** What every BindingStore and the history keep. */

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { BoundCluster, ContractId, TermsVersion } from '../../core/contracts/types.ts'
 import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
-import { storeWorld } from '../authz/stored-world.ts'
-import type { World } from '../authz/world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
+import type { Fixture } from '../authz/fixture.ts'
 import {
   at,
   bound,
@@ -39,16 +39,16 @@ const organization = (id: number) => ({
   roles: [],
   grants: [],
 })
-const world: World = { users: [1], orgs: [organization(11), organization(12)], clusters: [], tokens: [] }
+const fixture: Fixture = { users: [1], orgs: [organization(11), organization(12)], clusters: [], tokens: [] }
 
 /** Writes what the suites of contracts need into an empty database. */
-export const fillContractWorld = (database: SqlDatabase): Promise<void> => storeWorld(database, world)
+export const fillContractFixture = (database: SqlDatabase): Promise<void> => storeFixture(database, fixture)
 
 const about: SuiteAbout = {
   name: 'contract-store',
   ports: ['ContractStore'],
   needs: 'The organizations 11 and 12 without contracts.',
-  fill: fillContractWorld,
+  fill: fillContractFixture,
 }
 
 /** What every ContractStore keeps. Each case on an account's data has its twin from another account. */

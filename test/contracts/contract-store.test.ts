@@ -11,7 +11,7 @@ import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts
 import { bindsOf } from '../sql/binds-of.ts'
 import type { ContractId, TermsVersion } from '../../core/contracts/types.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
-import { accountRow } from '../authz/stored-world.ts'
+import { accountRow } from '../authz/stored-fixture.ts'
 import { isMariaDb } from '../sql/server-version.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { at, otherOwner, owner, terms } from './contract-store.fixture.ts'

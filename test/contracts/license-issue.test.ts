@@ -39,13 +39,13 @@ const contractOf = (changes: Partial<Contract> = {}): Contract =>
 const binding = { id: 3, contractId: 42, ownerId: 7, clusterUid: uid } as unknown as BoundCluster
 const key = { ownerId: 7 as AccountId, id: 42 as ContractId, clusterId: 3 as ContractClusterId }
 
-interface World {
+interface Fixture {
   readonly contract?: Contract
   readonly used?: number
   /** The contract as each transaction finds it. */
   readonly locked?: readonly Contract[]
 }
-const world = ({ contract = contractOf(), used = 0, locked = [] }: World) => {
+const fixture = ({ contract = contractOf(), used = 0, locked = [] }: Fixture) => {
   const [stored, licensees, versions]: [License[], string[], Contract[]] = [[], [], [...locked]]
   const authority: OpenAuthority = {
     id: 1,
@@ -85,8 +85,8 @@ const world = ({ contract = contractOf(), used = 0, locked = [] }: World) => {
   } as unknown as IssueDeps
   return { stored, licensees, issue: makeIssueLicense(deps) }
 }
-const tagOf = async (given: World, kind: 'offline' | 'online' = 'offline'): Promise<string> => {
-  const outcome = await world(given).issue(call, { ...key, kind })
+const tagOf = async (given: Fixture, kind: 'offline' | 'online' = 'offline'): Promise<string> => {
+  const outcome = await fixture(given).issue(call, { ...key, kind })
   return isLeft(outcome) ? outcome.left.tag : 'issued'
 }
 
@@ -113,13 +113,13 @@ test('a contract is in force from the second of its start to the one before its 
 
 test('a contract that changes during the request is read again; a revoked one is refused; one that changes each time is a conflict', async (t) => {
   const later = (days: number): Contract => contractOf({ version: days, endsAt: new Date(now.getTime() + days * day) })
-  const changed = world({ locked: [later(31)] })
+  const changed = fixture({ locked: [later(31)] })
   unwrap(await changed.issue(call, { ...key, kind: 'offline' }))
   t.is(changed.stored.length, 1)
   t.deepEqual(changed.licensees, ['ops@example.com', 'ops@example.com'], 'an address outside of ASCII is left out')
   t.is(await tagOf({ locked: [contractOf({ version: 2, revokedAt: now })] }), 'LicenseProhibited')
   t.is(await tagOf({ locked: [31, 32, 33].map(later) }), 'ContractChanged')
-  const other = world({ locked: [contractOf({ version: 2, name: 'Another name' })] })
+  const other = fixture({ locked: [contractOf({ version: 2, name: 'Another name' })] })
   unwrap(await other.issue(call, { ...key, kind: 'offline' }))
   t.is(other.licensees.length, 1, 'a change that a license does not show is none')
 })

@@ -12,7 +12,7 @@ import { AuthorityStorePort, LicenseSignerPort, LicenseStorePort } from '../../c
 import { CachesPort } from '../../core/kernel/cache.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import { SecretBoxPort } from '../../core/kernel/secret.ts'
-import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'

@@ -17,8 +17,8 @@ import { makeRemindOfEnds } from '../../core/contracts/contracts.ts'
 import type { ContractEmails, ContractId, ContractTerms } from '../../core/contracts/types.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import type { MailOutbox } from '../../core/mail/ports.ts'
-import { storeWorld } from '../authz/stored-world.ts'
-import { makeOutboxFixture } from '../mail/outbox-world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
+import { makeOutboxFixture } from '../mail/outbox-fixture.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -37,7 +37,7 @@ const noEmails: ContractEmails = {
 
 /** Contracts with their outbox, and a clock that the test moves. */
 const makeFixture = async (db: SqlDatabase) => {
-  await storeWorld(db, {
+  await storeFixture(db, {
     users: [1],
     orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
     clusters: [],
@@ -101,9 +101,9 @@ const changeEnd = async (contracts: ContractStore, id: ContractId, endsAt: Date,
 }
 
 for (const database of eachDatabase()) {
-  const onWorld = (
+  const onFixture = (
     title: string,
-    run: (t: ExecutionContext, world: Awaited<ReturnType<typeof makeFixture>>) => Promise<void>,
+    run: (t: ExecutionContext, fixture: Awaited<ReturnType<typeof makeFixture>>) => Promise<void>,
   ): void =>
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
@@ -114,7 +114,7 @@ for (const database of eachDatabase()) {
       }
     })
 
-  onWorld(
+  onFixture(
     'the people of a contract are reminded once 45 and once 10 days before the end',
     async (t, { add, remindAt, mails, recipients }) => {
       await add({
@@ -150,7 +150,7 @@ for (const database of eachDatabase()) {
     },
   )
 
-  onWorld(
+  onFixture(
     'a late run sends the last reminder alone; after an extension both come again',
     async (t, { add, contracts, remindAt, mails }) => {
       const id = await add({ endsAt: days(5), emails: { ...noEmails, licenseUsers: ['user@example.com'] } })
@@ -162,7 +162,7 @@ for (const database of eachDatabase()) {
     },
   )
 
-  onWorld(
+  onFixture(
     'reminders go by the terms in force: an end that is planned counts once its version is in force',
     async (t, { add, contracts, remindAt, mails }) => {
       const id = await add({ endsAt: days(400), emails: { ...noEmails, licenseUsers: ['user@example.com'] } })
@@ -175,7 +175,7 @@ for (const database of eachDatabase()) {
     },
   )
 
-  onWorld(
+  onFixture(
     'a contract without people, a short one and a revoked one send nothing, and end the job',
     async (t, { add, contracts, remindAt, mails }) => {
       await add({ endsAt: days(5), emails: noEmails })
@@ -186,7 +186,7 @@ for (const database of eachDatabase()) {
     },
   )
 
-  onWorld('instances that run at the same time send one reminder', async (t, { add, remind, mails }) => {
+  onFixture('instances that run at the same time send one reminder', async (t, { add, remind, mails }) => {
     for (let n = 0; n < 5; n += 1)
       await add({ endsAt: days(30), emails: { ...noEmails, contactPerson: [`person${n}@example.com`] } })
     await Promise.all([remind(), remind(), remind()])

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import test from 'ava'
-import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { plantLicenseAuthority } from '../support/plant-license-authority.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'

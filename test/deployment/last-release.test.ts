@@ -5,9 +5,9 @@ import { releaseVersion } from '../../core/platform/version.ts'
 import { needing } from '../support/components/needing.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { until } from '../support/until.ts'
-import { commonReads, writeVendorWorld } from './release-worlds.ts'
+import { commonReads, writeVendorFixture } from './release-fixtures.ts'
 import type { Answer, Release, Send } from './two-releases.ts'
-import { compareReads, last, startBoth, writeWorlds } from './two-releases.ts'
+import { compareReads, last, startBoth, writeFixtures } from './two-releases.ts'
 
 const test = needing('last-release', 'mariadb')
 
@@ -30,14 +30,14 @@ test('the last release and this one run on one database, and what either writes 
   const readiness = await (await request(`${newer.opsUrl}/readyz?verbose`)).body.text()
   t.regex(readiness, /releases.*an instance of v2026\.11\.25 or older is alive/)
 
-  const worlds = await writeWorlds(24, both, (n, next) => writeVendorWorld(n, next, fake))
+  const fixtures = await writeFixtures(24, both, (n, next) => writeVendorFixture(n, next, fake))
   t.deepEqual(
-    worlds.flatMap(({ failures }) => failures),
+    fixtures.flatMap(({ failures }) => failures),
     [],
   )
-  const paths = [...commonReads, ...worlds.flatMap(({ reads }) => reads)]
+  const paths = [...commonReads, ...fixtures.flatMap(({ reads }) => reads)]
   await compareReads(t, both, paths)
-  t.log(`${worlds.length} worlds, ${paths.length} answers compared`)
+  t.log(`${fixtures.length} fixtures, ${paths.length} answers compared`)
 
   // The chain of the audit log has rows of both.
   t.notRegex(await newer.command('audit', 'verify'), /broken|altered|missing/i)
@@ -59,8 +59,8 @@ test('an upgrade that is given up: the last release serves what this one wrote',
     (alone) => alone.command('licenses', 'init', '--organization', 'Given Up'),
   )
   const { older, newer, ofOlder, ofNewer } = both
-  const written = [await writeVendorWorld(0, () => ofNewer, fake), await writeVendorWorld(1, () => ofNewer, fake)]
-  const reads = written.flatMap((world) => world.reads)
+  const written = [await writeVendorFixture(0, () => ofNewer, fake), await writeVendorFixture(1, () => ofNewer, fake)]
+  const reads = written.flatMap((fixture) => fixture.reads)
   const told = new Map<string, Answer>()
   for (const path of reads) told.set(path, await ofNewer('GET', path))
   // Its row, its leases and its claims of tasks stay behind.
@@ -68,7 +68,7 @@ test('an upgrade that is given up: the last release serves what this one wrote',
   await compareReads(t, { ofOlder, ofNewer: async (_method, path) => told.get(path)! }, reads)
   const person = `Basic ${btoa('u0:quiet-harbour-lantern-7')}`
   t.is((await ofOlder('GET', '/user', undefined, person)).status, 200)
-  const next = await writeVendorWorld(2, () => ofOlder, fake)
+  const next = await writeVendorFixture(2, () => ofOlder, fake)
   t.is((await ofOlder('PATCH', '/orgs/o1', { description: 'changed afterwards' })).status, 200)
   t.is((await ofOlder('DELETE', '/users/u1/orgs/none')).status, 404)
   t.deepEqual(

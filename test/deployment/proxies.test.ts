@@ -75,7 +75,7 @@ const proxies: readonly Proxy[] = [
 ]
 
 /** Two instances on one database behind the proxy. */
-const startWorld = async (t: ExecutionContext, { name, prepare }: Proxy) => {
+const startFixture = async (t: ExecutionContext, { name, prepare }: Proxy) => {
   const program = name === 'nginx' ? await findNginx() : await programOf(name)
   const folder = mkdtempSync(join(tmpdir(), `moorage-${name}-`))
   const port = await reservedPort()
@@ -153,8 +153,8 @@ for (const proxy of proxies) {
 
   test.serial(`${proxy.name}: watches, websockets and SPDY pass, and the address of the caller is known`, async (t) => {
     t.timeout(300_000)
-    const world = await startWorld(t, proxy)
-    const { send, bearer, base } = world
+    const fixture = await startFixture(t, proxy)
+    const { send, bearer, base } = fixture
     const cluster = (await kubernetes())!
     const kubelet = await startStubKubelet(cluster)
     t.teardown(() => kubelet.stop())
@@ -165,7 +165,7 @@ for (const proxy of proxies) {
     })
     t.is(imported.status, 200, imported.text)
     const config = await send('GET', '/api/v1/clusters/home/pier/client-config', bearer)
-    const kubeconfig = join(world.folder, 'kubeconfig')
+    const kubeconfig = join(fixture.folder, 'kubeconfig')
     const text = config.text.startsWith('"') ? (JSON.parse(config.text) as string) : config.text
     writeFileSync(
       kubeconfig,
@@ -173,7 +173,7 @@ for (const proxy of proxies) {
         ? text
         : text.replace(
             /^( +)server: .*$/m,
-            (line, indent: string) => `${line}\n${indent}certificate-authority-data: ${btoa(world.certificatePem)}`,
+            (line, indent: string) => `${line}\n${indent}certificate-authority-data: ${btoa(fixture.certificatePem)}`,
           ),
       { mode: 0o600 },
     )
@@ -200,7 +200,7 @@ for (const proxy of proxies) {
 
     const path = `/api/v1/clusters/home/pier/proxy/api/v1/namespaces/${namespace}/configmaps`
     const watch = await request(`${base}${path}?watch=true`, {
-      dispatcher: world.dispatcher,
+      dispatcher: fixture.dispatcher,
       headers: { authorization: bearer },
     })
     let seen = ''
@@ -210,14 +210,14 @@ for (const proxy of proxies) {
 
     const forged = { 'x-forwarded-for': '192.0.2.7', forwarded: 'for=192.0.2.8' }
     t.is((await send('GET', '/api/v1/user', bearer, undefined, forged)).status, 200)
-    const lines = () => world.services.map((service) => service.stdout() + service.stderr()).join('')
+    const lines = () => fixture.services.map((service) => service.stdout() + service.stderr()).join('')
     await until('the line of the log', () => /"ip":"127\.0\.0\.9"/.test(lines()) || undefined)
     t.notRegex(lines(), /"ip":"192\.0\.2\./)
   })
 
   test.serial(`${proxy.name}: the instances are restarted one after the other and no request fails`, async (t) => {
     t.timeout(300_000)
-    const { send, bearer, services, instances, start } = await startWorld(t, proxy)
+    const { send, bearer, services, instances, start } = await startFixture(t, proxy)
     const failures: string[] = []
     const counts = { GET: 0, POST: 0 }
     let isOver = false

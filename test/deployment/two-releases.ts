@@ -192,22 +192,22 @@ export const startBoth = async (
   return { older, newer, ofOlder, ofNewer, toMarketplace, startOlder, startNewer }
 }
 
-/** Writes worlds, several at the same time. Odd ones begin at one release, even ones at the other. */
-export const writeWorlds = async <World>(
+/** Writes fixtures, several at the same time. Odd ones begin at one release, even ones at the other. */
+export const writeFixtures = async <Fixture>(
   count: number,
   { ofOlder, ofNewer }: TwoReleases,
-  write: (n: number, next: () => Send) => Promise<World>,
-): Promise<readonly World[]> => {
+  write: (n: number, next: () => Send) => Promise<Fixture>,
+): Promise<readonly Fixture[]> => {
   const waiting = Array.from({ length: count }, (_, index) => index)
-  const worlds: World[] = []
+  const fixtures: Fixture[] = []
   const worker = async (): Promise<void> => {
     for (let n = waiting.shift(); n !== undefined; n = waiting.shift()) {
       let turn = n
-      worlds.push(await write(n, () => (turn++ % 2 === 0 ? ofOlder : ofNewer)))
+      fixtures.push(await write(n, () => (turn++ % 2 === 0 ? ofOlder : ofNewer)))
     }
   }
   await Promise.all(Array.from({ length: 6 }, worker))
-  return worlds
+  return fixtures
 }
 
 /** Without what changes by being read, and with time. */

@@ -1,6 +1,6 @@
-import { expectStatus } from '../clusters/cluster-world.ts'
-import { appliedStatus, modelOf } from './features-world.ts'
-import { disable, install, world } from './feature-sets.fixture.ts'
+import { expectStatus } from '../clusters/cluster-fixture.ts'
+import { appliedStatus, modelOf } from './features-fixture.ts'
+import { disable, install, fixture } from './feature-sets.fixture.ts'
 import { bootstrapWorkPath, makeBootstrapWorks } from '../support/hub/bootstrap-works.ts'
 import { needing } from '../support/components/needing.ts'
 
@@ -13,47 +13,49 @@ const [suite, server] = ['opscenter-features', 'kube-ui-server']
 const core = 'opscenter-core'
 
 const spokeAt = async (set: string, pinned: string, observed: string): Promise<string> => {
-  const spoke = await world.spoke(set, undefined)
-  await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
+  const spoke = await fixture.spoke(set, undefined)
+  await fixture.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
   const spec = {
     profileRef: { name: set },
     clusterMetadata: { uid: 'u', name: spoke, clusterManagers: [] },
     opscenterFeaturesVersion: pinned,
   }
-  return world.plant('managedclusterprofilebindings', { namespace: spoke, name: spoke }, spec, {
+  return fixture.plant('managedclusterprofilebindings', { namespace: spoke, name: spoke }, spec, {
     observedOpscenterFeaturesVersion: observed,
   })
 }
 const statusOf = async (set: string, feature: string): Promise<{ reasons?: Record<string, string> }> =>
-  (await expectStatus(world.ofSet('GET', set, `/sync-status/${feature}`), 200)).json
+  (await expectStatus(fixture.ofSet('GET', set, `/sync-status/${feature}`), 200)).json
 const pinnedVersion = async (spoke: string): Promise<unknown> =>
-  (await world.specOf('managedclusterprofilebindings', { namespace: spoke, name: spoke }))?.['opscenterFeaturesVersion']
+  (await fixture.specOf('managedclusterprofilebindings', { namespace: spoke, name: spoke }))?.[
+    'opscenterFeaturesVersion'
+  ]
 const setVersion = async (set: string): Promise<string> =>
-  (await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json.clusterSetVersion
+  (await expectStatus(fixture.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json.clusterSetVersion
 const isPossible = async (set: string): Promise<boolean> =>
-  (await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json.possible
+  (await expectStatus(fixture.ofSet('GET', set, '/auto-update/check'), 200)).json.possible
 const withSuite = (version: string) => ({
   [suite]: { featureSet: core, chart: { name: suite, version, sourceRef: { name: 'charts' } } },
 })
 
 export const declareCoreFeatureCases = (): void => {
   test.serial('a hub without the bootstrap of the suite gives features to no cluster, and says so', async (t) => {
-    const set = await world.set()
-    await world.profile(set, withSuite('v1.0.0'))
-    const spoke = await world.spoke(set, undefined)
-    await world.server.request('DELETE', bootstrapWorkPath('ace-bootstrap'))
-    t.teardown(() => makeBootstrapWorks(world.server))
+    const set = await fixture.set()
+    await fixture.profile(set, withSuite('v1.0.0'))
+    const spoke = await fixture.spoke(set, undefined)
+    await fixture.server.request('DELETE', bootstrapWorkPath('ace-bootstrap'))
+    t.teardown(() => makeBootstrapWorks(fixture.server))
     const said = /gives features to no cluster: it lacks ace-bootstrap \(ManifestWorkReplicaSet in open-cluster/
     t.regex((await statusOf(set, suite)).reasons?.[spoke] ?? '', said)
-    await makeBootstrapWorks(world.server)
+    await makeBootstrapWorks(fixture.server)
     t.notRegex((await statusOf(set, suite)).reasons?.[spoke] ?? '', said)
   })
 
   test.serial(
     'a cluster that stays at a version without values of the suite gets nothing, and it is said',
     async (t) => {
-      const set = await world.set()
-      await world.profile(set, withSuite('v1.0.0'))
+      const set = await fixture.set()
+      await fixture.profile(set, withSuite('v1.0.0'))
       const [kept, following] = [await spokeAt(set, 'v1.0.0', 'v1.0.0'), await spokeAt(set, '', 'v1.0.0')]
       const { reasons } = await statusOf(set, suite)
       t.regex(reasons?.[kept] ?? '', /stays at version v1\.0\.0 of the suite, and its profile has no values/)
@@ -62,22 +64,22 @@ export const declareCoreFeatureCases = (): void => {
   )
 
   test.serial('without a known version on the hub, no update is possible', async (t) => {
-    const set = await world.set()
-    await world.profile(set, withSuite('v1.0.0'))
+    const set = await fixture.set()
+    await fixture.profile(set, withSuite('v1.0.0'))
     const spoke = await spokeAt(set, 'v1.0.0', 'v1.0.0')
-    t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
+    t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
       clusterSetVersion: 'v1.0.0',
       clusters: [{ name: spoke, version: 'v1.0.0' }],
     })
     t.false(await isPossible(set))
-    t.regex((await world.ofSet('POST', set, '/auto-update')).json.message, /does not report which version/)
+    t.regex((await fixture.ofSet('POST', set, '/auto-update')).json.message, /does not report which version/)
   })
 
   test.serial(
     'the spokes of a set follow it once all of them have the version of the hub; a repeated request changes nothing',
     async (t) => {
-      await world.featureSet()
-      await world.plant(
+      await fixture.featureSet()
+      await fixture.plant(
         'featuresets',
         { name: core },
         {
@@ -87,54 +89,54 @@ export const declareCoreFeatureCases = (): void => {
           chart: { name: 'core', version: '1', sourceRef: { name: 'charts' } },
         },
       )
-      await world.feature(
+      await fixture.feature(
         core,
         { chart: { name: suite, version: 'v2.0.0', sourceRef: { name: 'charts' } } },
         undefined,
         suite,
       )
-      await world.feature(core, {}, undefined, server)
-      const set = await world.set()
-      await world.profile(set, withSuite('v1.0.0'))
+      await fixture.feature(core, {}, undefined, server)
+      const set = await fixture.set()
+      await fixture.profile(set, withSuite('v1.0.0'))
       const [first, second] = [await spokeAt(set, 'v2.0.0', '2.0.0'), await spokeAt(set, 'v2.0.0', 'v1.0.0')]
       t.false(await isPossible(set))
-      const refused = await world.ofSet('POST', set, '/auto-update')
+      const refused = await fixture.ofSet('POST', set, '/auto-update')
       t.like(refused, { status: 400, json: { code: 'AutoUpdateImpossible' } })
       t.regex(refused.json.message, new RegExp(`not on the latest version v2.0.0 of the suite: ${second}\\.`))
       t.is(await setVersion(set), 'v1.0.0')
-      await world.server.request(
+      await fixture.server.request(
         'PATCH',
         `/apis/profile.k8s.appscode.com/v1alpha1/namespaces/${second}/managedclusterprofilebindings/${second}/status`,
         { status: { observedOpscenterFeaturesVersion: 'v2.0.0' } },
         { contentType: 'application/merge-patch+json' },
       )
       t.true(await isPossible(set))
-      for (const _ of [1, 2]) t.is((await expectStatus(world.ofSet('POST', set, '/auto-update'), 200)).text, '')
+      for (const _ of [1, 2]) t.is((await expectStatus(fixture.ofSet('POST', set, '/auto-update'), 200)).text, '')
       t.is(await setVersion(set), 'v2.0.0')
       t.deepEqual([await pinnedVersion(first), await pinnedVersion(second)], ['', ''])
-      t.deepEqual(await world.auditOf(set), [
+      t.deepEqual(await fixture.auditOf(set), [
         { action: 'cluster.auto_update_started', changes: { clusterSet: set, version: 'v2.0.0' } },
       ])
-      await world.spoke(set, undefined)
+      await fixture.spoke(set, undefined)
       t.false(await isPossible(set))
     },
   )
 
   test.serial('a set without spokes, or without the suite, is 400', async (t) => {
-    const empty = await world.set()
-    t.regex((await world.ofSet('POST', empty, '/auto-update')).json.message, /has no spokes/)
+    const empty = await fixture.set()
+    t.regex((await fixture.ofSet('POST', empty, '/auto-update')).json.message, /has no spokes/)
     await spokeAt(empty, '', 'v2.0.0')
-    t.like(await world.ofSet('POST', empty, '/auto-update'), { status: 400, json: { code: 'AutoUpdateImpossible' } })
-    await world.profile(empty, {})
-    t.regex((await world.ofSet('POST', empty, '/auto-update')).json.message, /is not installed/)
+    t.like(await fixture.ofSet('POST', empty, '/auto-update'), { status: 400, json: { code: 'AutoUpdateImpossible' } })
+    await fixture.profile(empty, {})
+    t.regex((await fixture.ofSet('POST', empty, '/auto-update')).json.message, /is not installed/)
   })
 
   test.serial('the version that a release on the hub has deployed is the latest', async (t) => {
-    const set = await world.set()
-    await world.profile(set, withSuite('v1.0.0'))
+    const set = await fixture.set()
+    await fixture.profile(set, withSuite('v1.0.0'))
     await spokeAt(set, '', 'v3.0.0')
     t.false(await isPossible(set))
-    const namespace = await world.server.createNamespace()
+    const namespace = await fixture.server.createNamespace()
     const spec = {
       interval: '5m',
       chart: { spec: { chart: suite, version: '*', sourceRef: { kind: 'HelmRepository', name: 'charts' } } },
@@ -151,14 +153,14 @@ export const declareCoreFeatureCases = (): void => {
       status: 'deployed',
       version: 1,
     }
-    await world.plant(
+    await fixture.plant(
       'helmreleases',
       { name: suite, namespace, labels: { 'app.kubernetes.io/component': suite } },
       spec,
       { history: [entry] },
     )
     t.true(await isPossible(set))
-    await world.server.request(
+    await fixture.server.request(
       'DELETE',
       `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${namespace}/helmreleases/${suite}`,
     )
@@ -166,16 +168,16 @@ export const declareCoreFeatureCases = (): void => {
   })
 
   test.serial('the first install on a set adds the core features; they cannot be disabled', async (t) => {
-    const [set, featureSet] = [await world.set(), await world.featureSet()]
-    const name = await world.feature(featureSet)
-    await expectStatus(world.ofSet('POST', set, '/install-featureset', modelOf(featureSet, { [name]: {} })), 200)
+    const [set, featureSet] = [await fixture.set(), await fixture.featureSet()]
+    const name = await fixture.feature(featureSet)
+    await expectStatus(fixture.ofSet('POST', set, '/install-featureset', modelOf(featureSet, { [name]: {} })), 200)
     t.deepEqual(
-      Object.keys((await world.specOf('managedclustersetprofiles', { name: set }))?.['features'] as object).sort(),
+      Object.keys((await fixture.specOf('managedclustersetprofiles', { name: set }))?.['features'] as object).sort(),
       [name, suite, server].sort(),
     )
     t.is(await setVersion(set), 'v2.0.0')
     for (const features of [[server], []]) {
-      const answer = await world.ofSet('POST', set, '/disable-featureset', {
+      const answer = await fixture.ofSet('POST', set, '/disable-featureset', {
         clusterSet: set,
         featureSet: core,
         features,
@@ -191,17 +193,17 @@ export const declareCoreFeatureCases = (): void => {
   test.serial(
     'the core features go last, and with them the profile of the set, also of one that the hub makes itself',
     async (t) => {
-      await world.server.request('POST', '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets', {
+      await fixture.server.request('POST', '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets', {
         apiVersion: 'cluster.open-cluster-management.io/v1beta2',
         kind: 'ManagedClusterSet',
         metadata: { name: 'default' },
         spec: {},
       })
-      for (const set of [await world.set(), 'default']) {
+      for (const set of [await fixture.set(), 'default']) {
         await expectStatus(install(set, modelOf(core, { [suite]: {}, [server]: {} })), 200)
         t.is((await disable(set, core, [suite])).status, 422, 'the controllers do nothing with one of them')
         await expectStatus(disable(set, core), 200)
-        t.is(await world.specOf('managedclustersetprofiles', { name: set }), undefined)
+        t.is(await fixture.specOf('managedclustersetprofiles', { name: set }), undefined)
         await expectStatus(disable(set, core), 200)
       }
     },
@@ -210,16 +212,16 @@ export const declareCoreFeatureCases = (): void => {
   test.serial(
     'a spoke that has not applied the work with the suite, or is away, does not have its version',
     async (t) => {
-      const set = await world.set()
-      await world.profile(set, withSuite('v2.0.0'))
+      const set = await fixture.set()
+      await fixture.profile(set, withSuite('v2.0.0'))
       const spoke = await spokeAt(set, '', 'v2.0.0')
       const check = async () =>
-        (await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json as {
+        (await expectStatus(fixture.ofSet('GET', set, '/auto-update/check'), 200)).json as {
           possible: boolean
           reason?: string
         }
       t.deepEqual(await check(), { possible: true })
-      await world.plant(
+      await fixture.plant(
         'manifestworks',
         { name: core, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } },
         { workload: { manifests: [] } },
@@ -231,16 +233,16 @@ export const declareCoreFeatureCases = (): void => {
         failed.reason ?? '',
         new RegExp(`${spoke}: Its agent could not apply what the hub has sent last\\. helmreleases is forbidden`),
       )
-      t.like((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
+      t.like((await expectStatus(fixture.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
         clusters: [{ name: spoke, version: '' }],
       })
-      t.regex((await world.ofSet('POST', set, '/auto-update')).json.message, /could not apply/)
+      t.regex((await fixture.ofSet('POST', set, '/auto-update')).json.message, /could not apply/)
     },
   )
 
   test.serial('the core features leave the hub, so that other tests have a catalogue without them', async (t) => {
     const remove = async (path: string): Promise<number> =>
-      (await world.server.request('DELETE', `/apis/ui.k8s.appscode.com/v1alpha1/${path}`)).status
+      (await fixture.server.request('DELETE', `/apis/ui.k8s.appscode.com/v1alpha1/${path}`)).status
     t.deepEqual(
       await Promise.all([remove(`featuresets/${core}`), remove(`features/${suite}`), remove(`features/${server}`)]),
       [200, 200, 200],

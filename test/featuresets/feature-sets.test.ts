@@ -1,8 +1,8 @@
 // process: waiting - uses components
-import { expectStatus, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, type Person } from '../clusters/cluster-fixture.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { chartOf, modelOf, unique } from './features-world.ts'
-import { disable, install, world } from './feature-sets.fixture.ts'
+import { chartOf, modelOf, unique } from './features-fixture.ts'
+import { disable, install, fixture } from './feature-sets.fixture.ts'
 import { declareCoreFeatureCases } from './core-feature-cases.ts'
 import { needing } from '../support/components/needing.ts'
 
@@ -20,17 +20,17 @@ type Features = Readonly<
   >
 >
 const installed = async (set: string): Promise<Features> =>
-  ((await world.specOf('managedclustersetprofiles', { name: set }))?.['features'] ?? {}) as Features
+  ((await fixture.specOf('managedclustersetprofiles', { name: set }))?.['features'] ?? {}) as Features
 const update = (set: string, spoke: string, model: unknown, person?: Person, at?: string): Promise<ServiceAnswer> =>
-  world.ofSet('POST', set, `/${spoke}/update-featureset`, model, person, at)
+  fixture.ofSet('POST', set, `/${spoke}/update-featureset`, model, person, at)
 
 /** A feature set with features, and a cluster set. */
 const fresh = async (features = 1) => {
-  const [set, featureSet] = [await world.set(), await world.featureSet()]
+  const [set, featureSet] = [await fixture.set(), await fixture.featureSet()]
   return {
     set,
     featureSet,
-    names: (await Promise.all(Array.from({ length: features }, () => world.feature(featureSet)))) as [
+    names: (await Promise.all(Array.from({ length: features }, () => fixture.feature(featureSet)))) as [
       string,
       ...string[],
     ],
@@ -38,9 +38,9 @@ const fresh = async (features = 1) => {
 }
 /** A spoke of a set with the binding that the controller of its hub makes. */
 const boundSpoke = async (set: string, features?: object): Promise<string> => {
-  const spoke = await world.spoke(set, undefined)
-  await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
-  await world.plant(
+  const spoke = await fixture.spoke(set, undefined)
+  await fixture.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
+  await fixture.plant(
     'managedclusterprofilebindings',
     { namespace: spoke, name: spoke },
     { profileRef: { name: set }, clusterMetadata: { uid: 'u', name: spoke, clusterManagers: ['OCMSpoke'] }, features },
@@ -67,7 +67,7 @@ test('install makes the profile, a repeated request changes nothing, new values 
   await expectStatus(install(set, modelOf(featureSet, { [name]: { nested: {} }, [other!]: undefined })), 200)
   t.deepEqual((await installed(set))[name]?.values, { nested: {} })
   t.deepEqual(Object.keys(await installed(set)).sort(), [name, other].sort())
-  t.deepEqual((await world.auditOf(set)).toReversed(), [
+  t.deepEqual((await fixture.auditOf(set)).toReversed(), [
     { action: 'cluster.featureset_installed', changes: { clusterSet: set, featureSet, features: [name] } },
     {
       action: 'cluster.featureset_installed',
@@ -82,12 +82,12 @@ test('what a feature needs is installed with it, as the catalogue has it, and wh
     featureSet,
     names: [deepest],
   } = await fresh()
-  const elsewhere = await world.featureSet()
-  const middle = await world.feature(elsewhere, {
+  const elsewhere = await fixture.featureSet()
+  const middle = await fixture.feature(elsewhere, {
     requirements: { features: [deepest] },
     values: { from: 'catalogue' },
   })
-  const top = await world.feature(featureSet, { requirements: { features: [middle] } })
+  const top = await fixture.feature(featureSet, { requirements: { features: [middle] } })
   await expectStatus(install(set, modelOf(featureSet, { [top]: { own: true } })), 200)
   const now = await installed(set)
   t.deepEqual(Object.keys(now).sort(), [deepest, middle, top].sort())
@@ -96,7 +96,7 @@ test('what a feature needs is installed with it, as the catalogue has it, and wh
     chart: { name: middle, version: '1.0.0' },
     values: { from: 'catalogue' },
   })
-  t.deepEqual((await world.auditOf(set))[0]?.changes['features'], [deepest, middle, top].sort())
+  t.deepEqual((await fixture.auditOf(set))[0]?.changes['features'], [deepest, middle, top].sort())
 })
 
 test('a model that cannot be installed is 422 with all reasons, and changes nothing', async (t) => {
@@ -105,21 +105,21 @@ test('a model that cannot be installed is 422 with all reasons, and changes noth
     featureSet,
     names: [name],
   } = await fresh()
-  const [elsewhere, off] = [await world.featureSet(), await world.featureSet({ disabled: true })]
+  const [elsewhere, off] = [await fixture.featureSet(), await fixture.featureSet({ disabled: true })]
   const [foreign, disabled, ofOff] = [
-    await world.feature(elsewhere),
-    await world.feature(featureSet, { disabled: true }),
-    await world.feature(off),
+    await fixture.feature(elsewhere),
+    await fixture.feature(featureSet, { disabled: true }),
+    await fixture.feature(off),
   ]
-  const needy = await world.feature(featureSet, { requirements: { features: ['never-heard-of'] } })
-  const needsDisabled = await world.feature(featureSet, { requirements: { features: [disabled] } })
-  const strict = await world.featureSet()
-  const [required, optional] = [await world.feature(strict), await world.feature(strict)]
-  await world.replaceSpec('featuresets', { name: strict }, { requiredFeatures: [required] })
+  const needy = await fixture.feature(featureSet, { requirements: { features: ['never-heard-of'] } })
+  const needsDisabled = await fixture.feature(featureSet, { requirements: { features: [disabled] } })
+  const strict = await fixture.featureSet()
+  const [required, optional] = [await fixture.feature(strict), await fixture.feature(strict)]
+  await fixture.replaceSpec('featuresets', { name: strict }, { requiredFeatures: [required] })
   const group = unique('group')
   const [left, right] = [
-    await world.feature(featureSet, { featureExclusionGroup: group }),
-    await world.feature(featureSet, { featureExclusionGroup: group }),
+    await fixture.feature(featureSet, { featureExclusionGroup: group }),
+    await fixture.feature(featureSet, { featureExclusionGroup: group }),
   ]
   const key = (feature: string): string => `helmToolkitFluxcdIoHelmRelease_${feature.replaceAll('-', '_')}`
   const refusals: readonly (readonly [model: object, reasons: readonly RegExp[]])[] = [
@@ -169,10 +169,10 @@ test('a model that cannot be installed is 422 with all reasons, and changes noth
     t.is((answer.json.errors as string[]).length, reasons.length, answer.text)
   }
   for (const bad of [[], 7, null]) t.is((await install(set, bad)).status, 422)
-  t.is(await world.specOf('managedclustersetprofiles', { name: set }), undefined)
+  t.is(await fixture.specOf('managedclustersetprofiles', { name: set }), undefined)
   await expectStatus(install(set, modelOf(featureSet, { [left]: {} })), 200)
   t.regex((await install(set, modelOf(featureSet, { [right]: {} }))).json.message, /Only one/)
-  t.deepEqual(await world.auditOf(set).then((rows) => rows.length), 1)
+  t.deepEqual(await fixture.auditOf(set).then((rows) => rows.length), 1)
 })
 
 test('what the API of the hub finds invalid is 422 with its message; what is too large is 422, or 413 for one request', async (t) => {
@@ -206,9 +206,9 @@ test('what the API of the hub finds invalid is 422 with its message; what is too
 test('disable removes the named features or all of the set, and succeeds for what is not installed', async (t) => {
   const { set, featureSet, names } = await fresh(3)
   const [first, second, third] = names as readonly string[] as readonly [string, string, string]
-  const foreignSet = await world.featureSet()
-  const foreign = await world.feature(foreignSet)
-  await world.profile(
+  const foreignSet = await fixture.featureSet()
+  const foreign = await fixture.feature(foreignSet)
+  await fixture.profile(
     set,
     Object.fromEntries([
       ...[first, second].map((name) => [name, { featureSet, chart: chartOf(name) }]),
@@ -221,10 +221,10 @@ test('disable removes the named features or all of the set, and succeeds for wha
   for (const features of [undefined, []]) await expectStatus(disable(set, featureSet, features), 200)
   t.deepEqual(Object.keys(await installed(set)), [foreign])
   t.deepEqual(
-    (await world.auditOf(set)).map(({ changes }) => changes['features']),
+    (await fixture.auditOf(set)).map(({ changes }) => changes['features']),
     [[second], [first]],
   )
-  await expectStatus(disable(await world.set(), featureSet), 200)
+  await expectStatus(disable(await fixture.set(), featureSet), 200)
 })
 
 test('disable is 422 for another set, an unknown feature, and a feature that another one needs', async (t) => {
@@ -233,12 +233,12 @@ test('disable is 422 for another set, an unknown feature, and a feature that ano
     featureSet,
     names: [name],
   } = await fresh()
-  const elsewhere = await world.featureSet()
-  const user = await world.feature(elsewhere, { requirements: { features: [name] } })
-  await world.profile(set, { [name]: { featureSet }, [user]: { featureSet: elsewhere } })
+  const elsewhere = await fixture.featureSet()
+  const user = await fixture.feature(elsewhere, { requirements: { features: [name] } })
+  await fixture.profile(set, { [name]: { featureSet }, [user]: { featureSet: elsewhere } })
   const refusals: readonly (readonly [answer: ServiceAnswer, reason: RegExp])[] = [
     [
-      await world.ofSet('POST', set, '/disable-featureset', { clusterSet: 'another', featureSet }),
+      await fixture.ofSet('POST', set, '/disable-featureset', { clusterSet: 'another', featureSet }),
       /the path names the cluster set/,
     ],
     [await disable(set, 'no-such-set'), /no feature set no-such-set/],
@@ -260,7 +260,7 @@ test('disable is 422 for another set, an unknown feature, and a feature that ano
     { clusterSet: set, featureSet, features: 'x' },
     { clusterSet: set, featureSet, features: [7] },
   ])
-    t.is((await world.ofSet('POST', set, '/disable-featureset', body)).status, 422, JSON.stringify(body))
+    t.is((await fixture.ofSet('POST', set, '/disable-featureset', body)).status, 422, JSON.stringify(body))
   t.deepEqual(Object.keys(await installed(set)).sort(), [name, user].sort())
   await expectStatus(disable(set, elsewhere), 200)
   await expectStatus(disable(set, featureSet), 200)
@@ -273,16 +273,16 @@ test('update sets the values of one spoke, replaces them as a whole, and leaves 
     featureSet,
     names: [name],
   } = await fresh()
-  await world.profile(set, { [name]: { featureSet, chart: chartOf(name), values: { ofSet: true } } })
+  await fixture.profile(set, { [name]: { featureSet, chart: chartOf(name), values: { ofSet: true } } })
   const spoke = await boundSpoke(set)
   for (const values of [{ a: { b: 1 } }, { a: { c: 2 } }, { a: { c: 2 } }])
     await expectStatus(update(set, spoke, modelOf(featureSet, { [name]: values })), 200)
-  const spec = await world.specOf('managedclusterprofilebindings', { namespace: spoke, name: spoke })
+  const spec = await fixture.specOf('managedclusterprofilebindings', { namespace: spoke, name: spoke })
   t.like(spec?.['features'], { [name]: { featureSet, values: { a: { c: 2 } } } })
   t.deepEqual((spec?.['features'] as Features)[name]?.values, { a: { c: 2 } })
   t.like(spec, { profileRef: { name: set } })
   t.deepEqual((await installed(set))[name]?.values, { ofSet: true })
-  const rows = await world.auditOf(set)
+  const rows = await fixture.auditOf(set)
   t.deepEqual(
     rows.map(({ action }) => action),
     ['cluster.featureset_updated', 'cluster.featureset_updated'],
@@ -298,8 +298,8 @@ test('update is 404 for an unknown spoke, and 422 for one of another set, withou
   } = await fresh()
   const model = modelOf(featureSet, { [name]: {} })
   const [stranger, unbound, bound] = [
-    await boundSpoke(await world.set()),
-    await world.spoke(set, undefined),
+    await boundSpoke(await fixture.set()),
+    await fixture.spoke(set, undefined),
     await boundSpoke(set),
   ]
   t.like(await update(set, unique('none'), model), { status: 404, json: { code: 'SpokeMissing' } })
@@ -314,13 +314,13 @@ test('update is 404 for an unknown spoke, and 422 for one of another set, withou
     t.like(answer, { status: 422, json: { code: 'FeaturesRefused' } })
     t.regex(answer.json.message, reason)
   }
-  t.deepEqual(await world.auditOf(set), [])
+  t.deepEqual(await fixture.auditOf(set), [])
 })
 
 test('of concurrent installs of features that exclude each other one wins', async (t) => {
   const { set, featureSet } = await fresh()
   const group = unique('group')
-  const rivals = await Promise.all([1, 2, 3].map(() => world.feature(featureSet, { featureExclusionGroup: group })))
+  const rivals = await Promise.all([1, 2, 3].map(() => fixture.feature(featureSet, { featureExclusionGroup: group })))
   const answers = await Promise.all(rivals.map((name) => install(set, modelOf(featureSet, { [name]: {} }))))
   t.deepEqual(answers.map(({ status }) => status).sort(), [200, 422, 422])
   const winner = rivals[answers.findIndex(({ status }) => status === 200)]
@@ -344,9 +344,9 @@ test('of an install and a disable at once neither leaves a feature without what 
       featureSet,
       names: [needed],
     } = await fresh()
-    const elsewhere = await world.featureSet()
-    const user = await world.feature(elsewhere, { requirements: { features: [needed] } })
-    await world.profile(set, { [needed]: { featureSet, chart: chartOf(needed) } })
+    const elsewhere = await fixture.featureSet()
+    const user = await fixture.feature(elsewhere, { requirements: { features: [needed] } })
+    await fixture.profile(set, { [needed]: { featureSet, chart: chartOf(needed) } })
     const [installing, disabling] = await Promise.all([
       install(set, modelOf(elsewhere, { [user]: {} })),
       disable(set, featureSet, [needed]),
@@ -358,7 +358,7 @@ test('of an install and a disable at once neither leaves a feature without what 
 })
 
 test('a change needs the right to manage feature sets; a missing set is 404; for another organization the cluster does not exist', async (t) => {
-  const { people, owner, org } = world
+  const { people, owner, org } = fixture
   const [reader, manager, stranger] = [
     await people.person('reader'),
     await people.person('manager'),
@@ -378,7 +378,7 @@ test('a change needs the right to manage feature sets; a missing set is 404; for
     (person: Person) => install(absent, model, person),
     (person: Person) => disable(absent, featureSet, [], person),
     (person: Person) => update(absent, 'spoke', model, person),
-    (person: Person) => world.ofSet('POST', absent, '/auto-update', undefined, person),
+    (person: Person) => fixture.ofSet('POST', absent, '/auto-update', undefined, person),
   ])
     t.deepEqual(
       await Promise.all([reader, manager, stranger].map(async (person) => (await change(person)).status)),
@@ -392,13 +392,13 @@ test('a work of a feature set that has no feature left is deleted, unless the sp
     featureSet,
     names: [name, other],
   } = await fresh(2)
-  const kept = await world.feature(await world.featureSet())
-  await world.profile(set, { [name]: { featureSet }, [other!]: { featureSet }, [kept]: { featureSet: 'another' } })
+  const kept = await fixture.feature(await fixture.featureSet())
+  await fixture.profile(set, { [name]: { featureSet }, [other!]: { featureSet }, [kept]: { featureSet: 'another' } })
   const [plain, own] = [await boundSpoke(set), await boundSpoke(set, { [name]: { featureSet, chart: chartOf(name) } })]
   const labels = { 'cluster.appscode.com/profile': set }
   for (const namespace of [plain, own])
     for (const work of [featureSet, 'another'])
-      await world.plant('manifestworks', { name: work, namespace, labels }, { workload: { manifests: [] } })
+      await fixture.plant('manifestworks', { name: work, namespace, labels }, { workload: { manifests: [] } })
   const works = (): Promise<readonly boolean[]> =>
     Promise.all(
       [
@@ -407,7 +407,7 @@ test('a work of a feature set that has no feature left is deleted, unless the sp
         [own, featureSet],
       ].map(
         async ([namespace, work]) =>
-          (await world.specOf('manifestworks', { namespace: namespace!, name: work! })) !== undefined,
+          (await fixture.specOf('manifestworks', { namespace: namespace!, name: work! })) !== undefined,
       ),
     )
   await expectStatus(disable(set, featureSet, [name]), 200)
@@ -423,15 +423,15 @@ test('a cluster has the features of one set: a second set with it gets none, whi
     names: [name],
   } = await fresh()
   const team = unique('team')
-  const wide = await world.set({
+  const wide = await fixture.set({
     clusterSelector: { selectorType: 'LabelSelector', labelSelector: { matchLabels: { team } } },
   })
-  const spoke = await world.plant(
+  const spoke = await fixture.plant(
     'managedclusters',
     { name: unique('spoke'), labels: { team, 'cluster.open-cluster-management.io/clusterset': set } },
     { hubAcceptsClient: true },
   )
-  const outside = await world.plant(
+  const outside = await fixture.plant(
     'managedclusters',
     { name: unique('spoke'), labels: { team } },
     { hubAcceptsClient: true },
@@ -447,9 +447,9 @@ test('a cluster has the features of one set: a second set with it gets none, whi
   await expectStatus(disable(wide, featureSet), 200)
   await expectStatus(install(set, model), 200)
   t.is((await install(wide, model)).status, 422)
-  await world.plant('managedclustersetprofiles', { name: wide }, { features: { [name]: { featureSet } } })
-  const added = await world.service.send('POST', `/api/v1/clusters/${world.org}/hub/clustersets/add`, {
-    token: world.owner.token,
+  await fixture.plant('managedclustersetprofiles', { name: wide }, { features: { [name]: { featureSet } } })
+  const added = await fixture.service.send('POST', `/api/v1/clusters/${fixture.org}/hub/clustersets/add`, {
+    token: fixture.owner.token,
     body: { clusterSet: set, clusters: [outside] },
   })
   t.like(added, { status: 422, json: { code: 'ClusterSetRefused' } })
@@ -462,9 +462,9 @@ test('an installation names the spokes that the hub does not serve, with each re
     featureSet,
     names: [name],
   } = await fresh()
-  const served = await world.spoke(set, 'enabledFeatures: []\n')
-  const silent = await world.spoke(set, undefined)
-  const unknown = await world.plant(
+  const served = await fixture.spoke(set, 'enabledFeatures: []\n')
+  const silent = await fixture.spoke(set, undefined)
+  const unknown = await fixture.plant(
     'managedclusters',
     { name: unique('spoke'), labels: { 'cluster.open-cluster-management.io/clusterset': set } },
     { hubAcceptsClient: true },
@@ -483,7 +483,7 @@ test('an installation names the spokes that the hub does not serve, with each re
 
   const core = { featureSet: 'opscenter-core', chart: chartOf('core') }
   const features = { ...(await installed(set)), 'opscenter-features': core, 'kube-ui-server': core }
-  await world.replaceSpec('managedclustersetprofiles', { name: set }, { features })
+  await fixture.replaceSpec('managedclustersetprofiles', { name: set }, { features })
   const after = await unserved()
   t.deepEqual(Object.keys(after).sort(), [silent, unknown].sort())
   for (const reason of Object.values(after)) {
@@ -492,7 +492,7 @@ test('an installation names the spokes that the hub does not serve, with each re
   }
   t.notRegex(after[silent] ?? '', /cluster\.ace\.info/)
   t.regex(after[unknown] ?? '', /does not report the claim cluster\.ace\.info/)
-  const { reasons } = (await expectStatus(world.ofSet('GET', set, `/sync-status/${name}`), 200)).json
+  const { reasons } = (await expectStatus(fixture.ofSet('GET', set, `/sync-status/${name}`), 200)).json
   t.regex(reasons[unknown], /claim cluster\.ace\.info.*Its state is not known/)
   t.regex(reasons[silent], withoutClaim)
 })

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import test from 'ava'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { modelOf } from './features-world.ts'
+import { modelOf } from './features-fixture.ts'
 
 /**
  * Which requests the routes of feature sets send to a hub. What a hub may answer instead is in

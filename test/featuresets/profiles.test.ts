@@ -1,41 +1,41 @@
 // process: waiting - uses components
 import { randomBytes, randomUUID } from 'node:crypto'
 import { ClusterStorePort } from '../../core/clusters/ports.ts'
-import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-fixture.ts'
 import { needing } from '../support/components/needing.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { unwrap } from '../support/outcome.ts'
-import { startFeatureFixture, unique, type FeatureFixture } from './features-world.ts'
+import { startFeatureFixture, unique, type FeatureFixture } from './features-fixture.ts'
 
 /** The check of a cluster profile: a hub on a real kube-apiserver, and spokes that serve no objects of features. */
 const test = needing('kubernetes')
 
-let world: FeatureFixture
+let fixture: FeatureFixture
 test.before(async () => {
-  world = await startFeatureFixture()
+  fixture = await startFeatureFixture()
 })
-test.after.always(() => world?.service.stop())
+test.after.always(() => fixture?.service.stop())
 
-const validate = (query = '', cluster = 'hub', person = world.owner) =>
-  world.service.send('GET', `/api/v1/clusters/${world.org}/${cluster}/validate-profile${query}`, {
+const validate = (query = '', cluster = 'hub', person = fixture.owner) =>
+  fixture.service.send('GET', `/api/v1/clusters/${fixture.org}/${cluster}/validate-profile${query}`, {
     token: person.token,
   })
 
 test('a cluster is valid for a profile if its features are enabled, disabled, or replaced by another of their group', async (t) => {
-  const [featureSet, group] = [await world.featureSet(), unique('group')]
-  const managed = await world.feature(featureSet, {}, { enabled: true, managed: true })
-  const external = await world.feature(featureSet, {}, { enabled: true, managed: false })
-  const off = await world.feature(featureSet, { disabled: true })
-  await world.feature(featureSet, { featureExclusionGroup: group }, { enabled: true })
-  const replaced = await world.feature(featureSet, { featureExclusionGroup: group })
-  const missing = await world.feature(featureSet)
-  const profile = await world.plant(
+  const [featureSet, group] = [await fixture.featureSet(), unique('group')]
+  const managed = await fixture.feature(featureSet, {}, { enabled: true, managed: true })
+  const external = await fixture.feature(featureSet, {}, { enabled: true, managed: false })
+  const off = await fixture.feature(featureSet, { disabled: true })
+  await fixture.feature(featureSet, { featureExclusionGroup: group }, { enabled: true })
+  const replaced = await fixture.feature(featureSet, { featureExclusionGroup: group })
+  const missing = await fixture.feature(featureSet)
+  const profile = await fixture.plant(
     'clusterprofiles',
     { name: unique('profile') },
     { title: 'P', description: 'P', requiredFeatureSets: { [featureSet]: [managed, external, off, replaced] } },
   )
   t.deepEqual((await expectStatus(validate(`?profile=${profile}`), 200)).json, { valid: 'true' })
-  await world.replaceSpec(
+  await fixture.replaceSpec(
     'clusterprofiles',
     { name: profile },
     { requiredFeatureSets: { [featureSet]: [missing, 'absent', managed] } },
@@ -69,13 +69,16 @@ const spokeWithClaim = async (
   t.teardown(() => fake.stop())
   fake.uid = randomUUID()
   const name = `spoke-${randomBytes(4).toString('hex')}`
-  await expectStatus(importCluster(world.service.send, world.owner.token, world.org, name, fake.kubeconfig()), 200)
-  const clusters = world.service.running.container.resolve(ClusterStorePort)
-  const hub = (await world.server.request('GET', '/api/v1/namespaces/kube-system')).body as {
+  await expectStatus(
+    importCluster(fixture.service.send, fixture.owner.token, fixture.org, name, fake.kubeconfig()),
+    200,
+  )
+  const clusters = fixture.service.running.container.resolve(ClusterStorePort)
+  const hub = (await fixture.server.request('GET', '/api/v1/namespaces/kube-system')).body as {
     metadata: { uid: string }
   }
   const org = (
-    await expectStatus(world.service.send('GET', `/api/v1/orgs/${world.org}`, { token: world.owner.token }), 200)
+    await expectStatus(fixture.service.send('GET', `/api/v1/orgs/${fixture.org}`, { token: fixture.owner.token }), 200)
   ).json.id
   const record = (await clusters.find(org, name))!
   unwrap(
@@ -83,7 +86,7 @@ const spokeWithClaim = async (
   )
   const identity = uid === '' ? [] : [{ name: 'id.k8s.io', value: uid ?? fake.uid }]
   const claims = [...identity, ...(claim === undefined ? [] : [{ name: 'features.ace.info', value: claim }])]
-  await world.plant('managedclusters', { name: as ?? name }, { hubAcceptsClient: true }, { clusterClaims: claims })
+  await fixture.plant('managedclusters', { name: as ?? name }, { hubAcceptsClient: true }, { clusterClaims: claims })
   return name
 }
 
@@ -122,7 +125,7 @@ test('a claim that cannot be read is 500; its text is not repeated', async (t) =
 })
 
 test('the check needs the right to view hubs; for another organization the cluster does not exist', async (t) => {
-  const { people, owner, org } = world
+  const { people, owner, org } = fixture
   const [connector, reader, stranger] = [
     await people.person('none'),
     await people.person('reader'),

@@ -14,7 +14,7 @@ import {
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { isSameJson } from '../../core/kernel/json.ts'
 import { unwrap } from '../support/outcome.ts'
-import { modelOf } from './features-world.ts'
+import { modelOf } from './features-fixture.ts'
 import { catalogue, featureOf, groupsIn, installedOf, name, pool, setOf, someNames } from './rules.fixture.ts'
 
 const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'

@@ -1,16 +1,23 @@
 // process: waiting - uses components
-import { expectStatus } from '../clusters/cluster-world.ts'
+import { expectStatus } from '../clusters/cluster-fixture.ts'
 import { needing } from '../support/components/needing.ts'
-import { appliedStatus, chartOf, claimsOf, startFeatureFixture, unique, type FeatureFixture } from './features-world.ts'
+import {
+  appliedStatus,
+  chartOf,
+  claimsOf,
+  startFeatureFixture,
+  unique,
+  type FeatureFixture,
+} from './features-fixture.ts'
 
 /** The catalogue and the sync status of cluster sets, on a real kube-apiserver with the definitions of OCM. */
 const test = needing('kubernetes')
 
-let world: FeatureFixture
+let fixture: FeatureFixture
 test.before(async () => {
-  world = await startFeatureFixture()
+  fixture = await startFeatureFixture()
 })
-test.after.always(() => world?.service.stop())
+test.after.always(() => fixture?.service.stop())
 
 /** Without these features the controllers of a hub reject a profile. */
 const core = 'opscenter-core'
@@ -18,13 +25,13 @@ const coreFeatures = { 'opscenter-features': { featureSet: core }, 'kube-ui-serv
 
 /** A set with the core features and two installed features, one of them at a version, and a third feature of the catalogue. */
 const setWithFeatures = async () => {
-  const [set, featureSet] = [await world.set(), await world.featureSet()]
+  const [set, featureSet] = [await fixture.set(), await fixture.featureSet()]
   const [pinned, loose, other] = [
-    await world.feature(featureSet),
-    await world.feature(featureSet),
-    await world.feature(featureSet),
+    await fixture.feature(featureSet),
+    await fixture.feature(featureSet),
+    await fixture.feature(featureSet),
   ]
-  await world.profile(set, {
+  await fixture.profile(set, {
     ...coreFeatures,
     [pinned]: { featureSet, chart: chartOf(pinned, '1.2.0') },
     [loose]: { featureSet },
@@ -33,24 +40,27 @@ const setWithFeatures = async () => {
 }
 
 test('feature sets are listed with what is installed; a set is installed if all its required features are', async (t) => {
-  const set = await world.set()
+  const set = await fixture.set()
   const [whole, half, free] = [
-    await world.featureSet(),
-    await world.featureSet({ requiredFeatures: [] }),
-    await world.featureSet(),
+    await fixture.featureSet(),
+    await fixture.featureSet({ requiredFeatures: [] }),
+    await fixture.featureSet(),
   ]
-  const [a, b] = [await world.feature(whole, { recommended: true, featureBlock: 'Block' }), await world.feature(half)]
+  const [a, b] = [
+    await fixture.feature(whole, { recommended: true, featureBlock: 'Block' }),
+    await fixture.feature(half),
+  ]
   const [c, hidden, d] = [
-    await world.feature(half),
-    await world.feature(half, { disabled: true }),
-    await world.feature(free),
+    await fixture.feature(half),
+    await fixture.feature(half, { disabled: true }),
+    await fixture.feature(free),
   ]
-  await world.replaceSpec('featuresets', { name: whole }, { requiredFeatures: [a] })
-  await world.replaceSpec('featuresets', { name: half }, { requiredFeatures: [b, c] })
-  const off = await world.featureSet({ disabled: true })
+  await fixture.replaceSpec('featuresets', { name: whole }, { requiredFeatures: [a] })
+  await fixture.replaceSpec('featuresets', { name: half }, { requiredFeatures: [b, c] })
+  const off = await fixture.featureSet({ disabled: true })
   const list = async (): Promise<
     readonly { name: string; installed: boolean; requiredFeatures: string[]; features: { name: string }[] }[]
-  > => (await expectStatus(world.ofSet('GET', set, '/featuresets'), 200)).json
+  > => (await expectStatus(fixture.ofSet('GET', set, '/featuresets'), 200)).json
   const installed = async () =>
     Object.fromEntries(
       (await list())
@@ -58,7 +68,7 @@ test('feature sets are listed with what is installed; a set is installed if all 
         .map((each) => [each.name, each.installed]),
     )
   t.deepEqual(await installed(), { [whole]: false, [half]: false, [free]: false })
-  await world.profile(set, { [a]: { featureSet: whole }, [b]: { featureSet: half }, [d]: { featureSet: free } })
+  await fixture.profile(set, { [a]: { featureSet: whole }, [b]: { featureSet: half }, [d]: { featureSet: free } })
   t.deepEqual(await installed(), { [whole]: true, [half]: false, [free]: true })
   const shown = (await list()).find(({ name }) => name === half)
   t.deepEqual(
@@ -92,18 +102,18 @@ test('feature sets are listed with what is installed; a set is installed if all 
 
 test('a spoke is in sync if it has the installed feature in the installed version, by either form of its claim', async (t) => {
   const { set, featureSet, pinned, loose } = await setWithFeatures()
-  const same = await world.spoke(set, `enabledFeatures:\n  ${pinned}: 1.2.0\n  ${loose}: 9.9.9\n`, 'a')
-  const older = await world.spoke(set, `enabledFeatures:\n  ${pinned}: 1.1.0\n`, 'b')
-  const list = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'c')
-  const external = await world.spoke(
+  const same = await fixture.spoke(set, `enabledFeatures:\n  ${pinned}: 1.2.0\n  ${loose}: 9.9.9\n`, 'a')
+  const older = await fixture.spoke(set, `enabledFeatures:\n  ${pinned}: 1.1.0\n`, 'b')
+  const list = await fixture.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'c')
+  const external = await fixture.spoke(
     set,
     `enabledFeatures: [${pinned}]\nexternallyManagedFeatures: [${pinned}]\ndisabledFeatures: [${loose}]\n`,
     'd',
   )
-  const silent = await world.spoke(set, undefined, 'e')
-  const broken = await world.spoke(set, 'enabledFeatures: {a: [\n', 'f')
-  const wrong = await world.spoke(set, 'enabledFeatures: 7\n', 'g')
-  await world.spoke(await world.set(), `enabledFeatures: [${pinned}]\n`, 'elsewhere')
+  const silent = await fixture.spoke(set, undefined, 'e')
+  const broken = await fixture.spoke(set, 'enabledFeatures: {a: [\n', 'f')
+  const wrong = await fixture.spoke(set, 'enabledFeatures: 7\n', 'g')
+  await fixture.spoke(await fixture.set(), `enabledFeatures: [${pinned}]\n`, 'elsewhere')
   const unreadable = 'The claim features.ace.info of its agent cannot be read.'
   const unreported = {
     [silent]:
@@ -124,9 +134,9 @@ test('a spoke is in sync if it has the installed feature in the installed versio
     ...lists,
     reasons: { ...unreported, [older]: 'It does not have the feature.', [external]: 'It does not have the feature.' },
   }
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, ofPinned)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ofLoose)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, ofPinned)
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ofLoose)
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
     [pinned]: ofPinned,
     [loose]: ofLoose,
   })
@@ -134,16 +144,16 @@ test('a spoke is in sync if it has the installed feature in the installed versio
 
 test('a spoke that has a feature which is not installed on the set is out of sync, and shown with all features', async (t) => {
   const { set, featureSet, pinned, loose, other } = await setWithFeatures()
-  const inStep = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'a')
-  const stray = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}, ${other}, unheard-of]\n`, 'b')
+  const inStep = await fixture.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'a')
+  const stray = await fixture.spoke(set, `enabledFeatures: [${pinned}, ${loose}, ${other}, unheard-of]\n`, 'b')
   const ofOther = {
     insyncClusters: [],
     outOfSyncClusters: [stray],
     reasons: { [stray]: 'It has the feature, which is not installed on the cluster set.' },
   }
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${other}`), 200)).json, ofOther)
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, `/sync-status/${other}`), 200)).json, ofOther)
   const both = { insyncClusters: [inStep, stray], outOfSyncClusters: [] }
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
     [pinned]: both,
     [loose]: both,
     [other]: ofOther,
@@ -152,8 +162,8 @@ test('a spoke that has a feature which is not installed on the set is out of syn
 
 test('a release that is reported as not ready is out of sync, as the work of its set says', async (t) => {
   const { set, featureSet, pinned, loose } = await setWithFeatures()
-  const spoke = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`)
-  await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
+  const spoke = await fixture.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`)
+  await fixture.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
   const feedback = (name: string, ready: string) => ({
     resourceMeta: { ordinal: 0, group: 'helm.toolkit.fluxcd.io', kind: 'HelmRelease', resource: 'helmreleases', name },
     conditions: [],
@@ -163,7 +173,7 @@ test('a release that is reported as not ready is out of sync, as the work of its
     ...appliedStatus(true),
     resourceStatus: { manifests: [feedback(pinned, 'False'), feedback(loose, 'True')] },
   }
-  await world.plant(
+  await fixture.plant(
     'manifestworks',
     { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } },
     { workload: { manifests: [] } },
@@ -177,20 +187,20 @@ test('a release that is reported as not ready is out of sync, as the work of its
       reasons: { [spoke]: 'The release of the feature is not ready.' },
     },
   ]
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, unready)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ready)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, unready)
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ready)
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
     [pinned]: unready,
     [loose]: ready,
   })
 })
 
 test('a set without the core features is rejected by the hub, as each feature that did not arrive says', async (t) => {
-  const [set, featureSet] = [await world.set(), await world.featureSet()]
-  const feature = await world.feature(featureSet)
+  const [set, featureSet] = [await fixture.set(), await fixture.featureSet()]
+  const feature = await fixture.feature(featureSet)
   const [present, absent] = [
-    await world.spoke(set, `enabledFeatures: [${feature}]\n`, 'a'),
-    await world.spoke(set, 'enabledFeatures: []\n', 'b'),
+    await fixture.spoke(set, `enabledFeatures: [${feature}]\n`, 'a'),
+    await fixture.spoke(set, 'enabledFeatures: []\n', 'b'),
   ]
   const shown = (rejected: string) => ({
     insyncClusters: [present],
@@ -198,49 +208,49 @@ test('a set without the core features is rejected by the hub, as each feature th
     reasons: { [absent]: `${rejected}It does not have the feature.` },
   })
   const read = async () => [
-    (await expectStatus(world.ofSet('GET', set, `/sync-status/${feature}`), 200)).json,
-    (await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet][feature],
+    (await expectStatus(fixture.ofSet('GET', set, `/sync-status/${feature}`), 200)).json,
+    (await expectStatus(fixture.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet][feature],
   ]
-  await world.profile(set, { [feature]: { featureSet } })
+  await fixture.profile(set, { [feature]: { featureSet } })
   const rejected =
     'The hub gives no features to a cluster set without opscenter-features and kube-ui-server. Install them on the set. '
   t.deepEqual(await read(), [shown(rejected), shown(rejected)])
   const withCore = { features: { ...coreFeatures, [feature]: { featureSet } } }
-  await world.replaceSpec('managedclustersetprofiles', { name: set }, withCore)
+  await fixture.replaceSpec('managedclustersetprofiles', { name: set }, withCore)
   t.deepEqual(await read(), [shown(''), shown('')])
 })
 
 test('a set that selects by labels has the clusters that it selects', async (t) => {
   const team = unique('team')
-  const set = await world.set({
+  const set = await fixture.set({
     clusterSelector: {
       selectorType: 'LabelSelector',
       labelSelector: { matchExpressions: [{ key: 'team', operator: 'In', values: [team] }] },
     },
   })
-  const feature = await world.feature(await world.featureSet())
-  await world.profile(set, { [feature]: { featureSet: 'any' } })
-  const name = await world.plant(
+  const feature = await fixture.feature(await fixture.featureSet())
+  await fixture.profile(set, { [feature]: { featureSet: 'any' } })
+  const name = await fixture.plant(
     'managedclusters',
     { name: unique('spoke'), labels: { team } },
     { hubAcceptsClient: true },
     claimsOf(`enabledFeatures: [${feature}]`),
   )
-  await world.spoke(set, `enabledFeatures: [${feature}]`)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${feature}`), 200)).json, {
+  await fixture.spoke(set, `enabledFeatures: [${feature}]`)
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, `/sync-status/${feature}`), 200)).json, {
     insyncClusters: [name],
     outOfSyncClusters: [],
   })
 })
 
 test('a set without a profile, without spokes and without features of its own has nothing to show', async (t) => {
-  const set = await world.set()
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {})
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
+  const set = await fixture.set()
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {})
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
     clusterSetVersion: '',
     clusters: [],
   })
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json, {
+  t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/auto-update/check'), 200)).json, {
     possible: false,
     reason: 'The cluster set has no spokes.',
   })
@@ -248,8 +258,8 @@ test('a set without a profile, without spokes and without features of its own ha
 
 test('a work that is not applied at its generation is out of sync, with any feedback of an earlier one', async (t) => {
   const { set, featureSet, pinned } = await setWithFeatures()
-  const spoke = await world.spoke(set, `enabledFeatures: [${pinned}]\n`)
-  await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
+  const spoke = await fixture.spoke(set, `enabledFeatures: [${pinned}]\n`)
+  await fixture.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
   const feedback = {
     resourceMeta: {
       ordinal: 0,
@@ -263,18 +273,18 @@ test('a work that is not applied at its generation is out of sync, with any feed
   }
   const path = `/apis/work.open-cluster-management.io/v1/namespaces/${spoke}/manifestworks/${featureSet}`
   const report = async (status: object) =>
-    world.server.request(
+    fixture.server.request(
       'PATCH',
       `${path}/status`,
       { status: { ...status, resourceStatus: { manifests: [feedback] } } },
       { contentType: 'application/merge-patch+json' },
     )
   const shown = async () =>
-    (await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as {
+    (await expectStatus(fixture.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as {
       insyncClusters: string[]
       reasons?: Record<string, string>
     }
-  await world.plant(
+  await fixture.plant(
     'manifestworks',
     { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } },
     { workload: { manifests: [] } },
@@ -291,16 +301,16 @@ test('a work that is not applied at its generation is out of sync, with any feed
   await report(appliedStatus(true, '', 0))
   t.deepEqual((await shown()).insyncClusters, [])
   t.deepEqual(
-    (await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet][pinned],
+    (await expectStatus(fixture.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet][pinned],
     await shown(),
   )
 })
 
 test('a spoke that its hub does not see as available is unknown, and not in sync', async (t) => {
   const { set, pinned } = await setWithFeatures()
-  const spoke = await world.spoke(set, `enabledFeatures: [${pinned}]\n`)
+  const spoke = await fixture.spoke(set, `enabledFeatures: [${pinned}]\n`)
   const shown = async () =>
-    (await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as {
+    (await expectStatus(fixture.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as {
       insyncClusters: string[]
       reasons?: Record<string, string>
     }
@@ -312,7 +322,7 @@ test('a spoke that its hub does not see as available is unknown, and not in sync
     message: 'Registration agent stopped updating its lease.',
     lastTransitionTime: '2026-01-01T00:00:00Z',
   }
-  await world.server.request(
+  await fixture.server.request(
     'PATCH',
     `/apis/cluster.open-cluster-management.io/v1/managedclusters/${spoke}/status`,
     { status: { conditions: [gone] } },
@@ -337,19 +347,19 @@ test('a set, a feature or a name that cannot exist is 404', async (t) => {
     '/auto-update/check',
   ]
   for (const path of reads) {
-    t.like(await world.ofSet('GET', 'no-such-set', path), { status: 404, json: { code: 'ClusterSetMissing' } }, path)
-    t.is((await world.ofSet('GET', 'No_Such.Set', path)).status, 404, path)
+    t.like(await fixture.ofSet('GET', 'no-such-set', path), { status: 404, json: { code: 'ClusterSetMissing' } }, path)
+    t.is((await fixture.ofSet('GET', 'No_Such.Set', path)).status, 404, path)
   }
-  const set = await world.set()
-  t.like(await world.ofSet('GET', set, `/sync-status/${unique('none')}`), {
+  const set = await fixture.set()
+  t.like(await fixture.ofSet('GET', set, `/sync-status/${unique('none')}`), {
     status: 404,
     json: { code: 'FeatureMissing' },
   })
-  t.is((await world.ofSet('GET', set, '/sync-status/No_Such_Feature')).status, 404)
+  t.is((await fixture.ofSet('GET', set, '/sync-status/No_Such_Feature')).status, 404)
 })
 
 test('reading needs the right to view hubs; for another organization the cluster does not exist', async (t) => {
-  const { people, owner, org } = world
+  const { people, owner, org } = fixture
   const [connector, reader, stranger] = [
     await people.person('none'),
     await people.person('reader'),
@@ -359,7 +369,7 @@ test('reading needs the right to view hubs; for another organization the cluster
   await people.teamWithRole(owner, org, [connector], held('view clusters', 'connect to clusters'))
   await people.teamWithRole(owner, org, [reader], held('view clusters', 'view hubs'))
   await people.organization(stranger)
-  const set = await world.set()
+  const set = await fixture.set()
   for (const path of [
     '/featuresets',
     '/sync-status/all-features',
@@ -369,7 +379,7 @@ test('reading needs the right to view hubs; for another organization the cluster
     t.deepEqual(
       await Promise.all(
         [connector, reader, stranger].map(
-          async (person) => (await world.ofSet('GET', set, path, undefined, person)).status,
+          async (person) => (await fixture.ofSet('GET', set, path, undefined, person)).status,
         ),
       ),
       [403, 200, 404],

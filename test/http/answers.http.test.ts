@@ -22,14 +22,14 @@ import { until } from '../support/until.ts'
 import { openFeed } from '../tasks/task-client.ts'
 import { startStubServer } from './stub-server.ts'
 
-interface World {
+interface Fixture {
   readonly service: PopulatedService
   readonly alice: string
   /** Answers that were stored after the handler, by their status. */
   readonly storedAfter: number[]
 }
 
-let world: World
+let fixture: Fixture
 
 test.before(async () => {
   const service = await startPopulatedService()
@@ -42,9 +42,9 @@ test.before(async () => {
       return answer(id, stored)
     },
   })
-  world = { service, alice: await service.tokenFor('alice'), storedAfter }
+  fixture = { service, alice: await service.tokenFor('alice'), storedAfter }
 })
-test.after.always(() => world.service.stop())
+test.after.always(() => fixture.service.stop())
 
 let keys = 0
 
@@ -61,7 +61,7 @@ const sendTwice = async (
 
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 
-/** Changes that succeed in the populated world, by the id of their route; who asks, and with which body. */
+/** Changes that succeed in the populated fixture, by the id of their route; who asks, and with which body. */
 const changes: readonly (readonly [id: string, who: 'alice' | 'admin' | 'password', body: unknown])[] = [
   ['identity.createToken', 'password', { name: 'kept', scopes: ['read:user'] }],
   ['identity.createSettingsToken', 'alice', { name: 'kept too' }],
@@ -113,7 +113,7 @@ const changes: readonly (readonly [id: string, who: 'alice' | 'admin' | 'passwor
 test.serial(
   'changes of every kind store their answer with the change, and a retry gets it to the letter',
   async (t) => {
-    const { service, alice, storedAfter } = world
+    const { service, alice, storedAfter } = fixture
     const credentials = {
       alice: { token: alice },
       admin: { token: service.adminToken },
@@ -123,7 +123,7 @@ test.serial(
     for (const [id, who, body] of changes) {
       const route = service.running.assembly.routes.find(({ bound }) => bound.route.id === id)
       if (route === undefined) throw new Error(`There is no route ${id}`)
-      const target = targetOf(route, service.world).replace('/users/vera/tokens', '/users/alice/tokens')
+      const target = targetOf(route, service.fixture).replace('/users/vera/tokens', '/users/alice/tokens')
       storedAfter.length = 0
       const { first, second } = await sendTwice(service, route.methods[0] ?? '', target, {
         ...credentials[who],
@@ -144,7 +144,7 @@ test.serial(
 test.serial(
   'a retry of what removed or renamed its own object gets the first answer, and nothing else does',
   async (t) => {
-    const { service, alice } = world
+    const { service, alice } = fixture
     const as = { token: alice }
     const made = await service.send('POST', '/api/v1/orgs', { ...as, body: { username: 'shoal' } })
     t.is(made.status, 201)
@@ -164,7 +164,7 @@ test.serial(
 )
 
 test.serial('an answer with a body is replayed only to one who may still send the request', async (t) => {
-  const { service, alice } = world
+  const { service, alice } = fixture
   const dora = await service.tokenFor('dora')
   t.is(
     (

@@ -5,7 +5,7 @@ import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-s
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A store with two users. */
-export interface LinkCodeWorld {
+export interface LinkCodeFixture {
   readonly codes: LinkCodeStore
   readonly ada: UserId
   readonly eve: UserId
@@ -22,7 +22,7 @@ const about: SuiteAbout = {
 }
 
 /** What every store of link codes promises. */
-export const linkCodeStoreSuite = contractSuite<LinkCodeWorld>(about, (on) => {
+export const linkCodeStoreSuite = contractSuite<LinkCodeFixture>(about, (on) => {
   const code = (userId: UserId, text: string, extras: Partial<NewLinkCode> = {}): NewLinkCode => ({
     userId,
     emailKey: 'a@example.org',

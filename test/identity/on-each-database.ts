@@ -2,23 +2,23 @@ import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { eachDatabase } from '../support/databases.ts'
-import type { IdentityFixture } from './identity-world.ts'
-import { makeIdentityFixture } from './identity-world.ts'
+import type { IdentityFixture } from './identity-fixture.ts'
+import { makeIdentityFixture } from './identity-fixture.ts'
 
 /** Declares a test for each kind of database, over an identity of its own. */
 export const onEachDatabase = (
   title: string,
-  body: (t: ExecutionContext, world: IdentityFixture, db: SqlDatabase) => Promise<void>,
+  body: (t: ExecutionContext, fixture: IdentityFixture, db: SqlDatabase) => Promise<void>,
 ): void => {
   for (const database of eachDatabase()) {
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
-      const world = makeIdentityFixture(db)
+      const fixture = makeIdentityFixture(db)
       try {
-        await body(t, world, db)
+        await body(t, fixture, db)
       } finally {
         // What goes on in the background needs the database.
-        await world.settled().finally(() => db.close())
+        await fixture.settled().finally(() => db.close())
       }
     })
   }

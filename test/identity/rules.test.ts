@@ -34,7 +34,7 @@ import type { UserId } from '../../core/kernel/ids.ts'
 import { parseAccountName } from '../../core/kernel/ids.ts'
 import { allows, scopeCategories } from '../../core/kernel/principal.ts'
 import { unwrap } from '../support/outcome.ts'
-import { testSettings } from './identity-world.ts'
+import { testSettings } from './identity-fixture.ts'
 
 const rotationGraceSeconds = 30
 

@@ -6,8 +6,8 @@ import type { UserId } from '../../core/kernel/ids.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { heldObjects } from '../support/object-rows.ts'
 import { identityStoresSuite } from './identity-stores.suite.ts'
-import type { IdentityFixture } from './identity-world.ts'
-import { makeIdentityFixture } from './identity-world.ts'
+import type { IdentityFixture } from './identity-fixture.ts'
+import { makeIdentityFixture } from './identity-fixture.ts'
 import { linkCodeStoreSuite } from './link-code-store.suite.ts'
 import { onEachDatabase } from './on-each-database.ts'
 import { rememberedLoginsSuite } from './remembered-logins.suite.ts'
@@ -52,9 +52,9 @@ const issue = async ({ deps: { stores } }: IdentityFixture, userId: UserId, fill
   })
 }
 
-onEachDatabase('a password comes with whether a second factor counts, of that user alone', async (t, world) => {
-  const [ada, bob] = [await world.user('ada'), await world.user('bob')]
-  const { credentials, stores } = world.deps
+onEachDatabase('a password comes with whether a second factor counts, of that user alone', async (t, fixture) => {
+  const [ada, bob] = [await fixture.user('ada'), await fixture.user('bob')]
+  const { credentials, stores } = fixture.deps
   const found = async () =>
     Promise.all(
       ['ada', 'ada@example.org', 'bob'].map(async (key) => (await credentials.passwordByKey(key))?.hasSecondFactor),
@@ -71,9 +71,9 @@ onEachDatabase('a password comes with whether a second factor counts, of that us
 
 onEachDatabase(
   'each credential is one statement; the second factor is asked for with a password only',
-  async (t, world, db) => {
-    const ada = await world.user('ada')
-    await issue(world, ada.id, 1)
+  async (t, fixture, db) => {
+    const ada = await fixture.user('ada')
+    await issue(fixture, ada.id, 1)
     const { store, ran } = watched(db)
     const statementsOf = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
       t.not(await work(), undefined)
@@ -96,11 +96,11 @@ onEachDatabase(
 
 onEachDatabase(
   'every credential says whether the password must be replaced, and a token when it was created',
-  async (t, world) => {
-    const [ada, bob] = [await world.user('ada', { mustChangePassword: true }), await world.user('bob')]
-    await issue(world, ada.id, 1)
-    await issue(world, bob.id, 2)
-    const { credentials } = world.deps
+  async (t, fixture) => {
+    const [ada, bob] = [await fixture.user('ada', { mustChangePassword: true }), await fixture.user('bob')]
+    await issue(fixture, ada.id, 1)
+    await issue(fixture, bob.id, 2)
+    const { credentials } = fixture.deps
     const demands = async (fill: number, login: string) => [
       (await credentials.tokenByHash(hash(fill)))?.account.mustChangePassword,
       (await credentials.tokenWithProfileByHash(hash(fill)))?.account.mustChangePassword,
@@ -124,9 +124,9 @@ for (const database of eachDatabase()) {
 for (const database of eachDatabase())
   declareSuite(linkCodeStoreSuite, database.name, async () => {
     const db = await database.open()
-    const world = makeIdentityFixture(db)
-    const [ada, eve] = [await world.user('ada'), await world.user('eve')]
-    return { codes: world.deps.stores.linkCodes, ada: ada.id, eve: eve.id, close: () => db.close() }
+    const fixture = makeIdentityFixture(db)
+    const [ada, eve] = [await fixture.user('ada'), await fixture.user('eve')]
+    return { codes: fixture.deps.stores.linkCodes, ada: ada.id, eve: eve.id, close: () => db.close() }
   })
 
 for (const database of eachDatabase()) {
@@ -139,9 +139,9 @@ for (const database of eachDatabase()) {
 for (const database of eachDatabase()) {
   declareSuite(secondFactorStoreSuite, database.name, async () => {
     const db = await database.open()
-    const world = makeIdentityFixture(db)
-    const [ada, bob] = [await world.user('ada'), await world.user('bob')]
-    const { secondFactors, users } = world.deps.stores
+    const fixture = makeIdentityFixture(db)
+    const [ada, bob] = [await fixture.user('ada'), await fixture.user('bob')]
+    const { secondFactors, users } = fixture.deps.stores
     return {
       store: secondFactors,
       ada: ada.id,

@@ -67,7 +67,7 @@ interface Place {
 }
 
 const placesIn = ({ route }: Asked, service: PopulatedService): readonly Place[] => {
-  const target = targetOf(route, service.world)
+  const target = targetOf(route, service.fixture)
   const templates = route.fullPath.split('/')
   const filled = (target.split('?')[0] ?? '').split('/')
   const query = target.includes('?') ? `?${target.split('?')[1] ?? ''}` : ''
@@ -122,7 +122,7 @@ test.serial('no query brings the service out of step', async (t) => {
     const faults: string[] = []
     const rotation = makeRotation()
     for (const asked of askable(service).filter(({ bound }) => bound.route.access.kind !== 'password')) {
-      const target = targetOf(asked.route, service.world)
+      const target = targetOf(asked.route, service.fixture)
       const expect = async (text: string, wanted?: readonly number[]): Promise<void> => {
         const found = fault(await send(service, asked, withParameter(target, text)), wanted)
         if (found !== undefined)
@@ -153,7 +153,7 @@ test.serial('a page beyond the end is empty, or refused where pages are linked b
     for (const asked of askable(service).filter(
       ({ bound }) => bound.route.ok.kind === 'list' && bound.route.access.kind !== 'password',
     )) {
-      const target = targetOf(asked.route, service.world)
+      const target = targetOf(asked.route, service.fixture)
       for (const value of ['0', '-1', '1000000000', '99999999999999999999', 'abc', '', '1.5', '1e3']) {
         for (const text of [`page=${value}`, `limit=${value}`, `page=${value}&limit=${value}`]) {
           const answer = await send(service, asked, withParameter(target, text))

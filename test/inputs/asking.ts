@@ -23,7 +23,7 @@ export const askable = (service: PopulatedService): readonly Asked[] =>
       {
         route,
         bound,
-        credential: wantsPassword ? { basic: [service.world.people.owner, password] } : { token: service.adminToken },
+        credential: wantsPassword ? { basic: [service.fixture.people.owner, password] } : { token: service.adminToken },
       },
     ]
   })

@@ -36,7 +36,7 @@ test.serial('every mutation that a codec refuses is refused as documented', asyn
       // The codec has refused each of them; what is asked here is how the refusal is told, and that nothing happens.
       for (const { what, text } of rotation(bound.route.method, bad)) {
         asked += 1
-        const answer = await service.send(bound.route.method, targetOf(route, service.world), {
+        const answer = await service.send(bound.route.method, targetOf(route, service.fixture), {
           ...credential,
           body: text,
         })
@@ -59,7 +59,7 @@ test.serial(
       for (const { route, bound, credential } of askable(service)) {
         const { body, method, id } = bound.route
         if (body === undefined) continue
-        const target = targetOf(route, service.world)
+        const target = targetOf(route, service.fixture)
         const expect = async (
           what: string,
           wanted: number,
@@ -111,7 +111,7 @@ test.serial('bytes that are no UTF-8 are refused', async (t) => {
       if (bound.route.body === undefined || bound.route.access.kind === 'password') continue
       const headers = { authorization: `token ${service.adminToken}`, 'content-type': 'application/json' }
       const body = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])
-      const reply = await request(service.baseUrl + targetOf(route, service.world), {
+      const reply = await request(service.baseUrl + targetOf(route, service.fixture), {
         method: bound.route.method,
         headers,
         body,

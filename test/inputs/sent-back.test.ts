@@ -60,7 +60,7 @@ const png =
 const furnish = async ({
   send,
   write,
-  world,
+  fixture,
   adminToken,
   tokenFor,
 }: PopulatedService): Promise<Readonly<Record<string, readonly string[]>>> => {
@@ -70,9 +70,9 @@ const furnish = async ({
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer.json as { readonly id: number }
   }
-  const { org } = world
-  const { teamIds } = world.of(organizations)
-  const roleId = world.id('role')
+  const { org } = fixture
+  const { teamIds } = fixture.of(organizations)
+  const roleId = fixture.id('role')
   await must('PATCH', `/orgs/${org}`, {
     full_name: 'Häfen 😀',
     email: 'office@harbour.example',
@@ -141,7 +141,7 @@ const furnish = async ({
 }
 
 /** Changes that bring objects which there are once into another state, after they were sent back in their first. */
-const laterStates = async ({ send, world, adminToken, tokenFor }: PopulatedService): Promise<void> => {
+const laterStates = async ({ send, fixture, adminToken, tokenFor }: PopulatedService): Promise<void> => {
   const alice = await tokenFor('alice')
   const change = (method: string, path: string, token: string, body: unknown) =>
     send(method, `/api/v1${path}`, { token, body })
@@ -164,11 +164,11 @@ const laterStates = async ({ send, world, adminToken, tokenFor }: PopulatedServi
       appName: 'Harbour',
     }),
     await change('POST', '/disable-registration', adminToken, { disableRegistration: false }),
-    await change('PUT', `/clusters/${world.org}/${world.key('cluster')}/helm/tiller-config`, alice, {
+    await change('PUT', `/clusters/${fixture.org}/${fixture.key('cluster')}/helm/tiller-config`, alice, {
       driver: { pkg3: { driverName: 'ConfigMap' } },
     }),
-    await change('PUT', `/authz/roles/${world.id('role')}?org=${world.org}`, alice, {
-      teamIDs: [world.of(organizations).teamIds.Viewers],
+    await change('PUT', `/authz/roles/${fixture.id('role')}?org=${fixture.org}`, alice, {
+      teamIDs: [fixture.of(organizations).teamIds.Viewers],
       description: 'd',
     }),
   ]
@@ -186,7 +186,7 @@ const sendBack = async (
   const token = change.bound.route.access.kind === 'site-admin' ? service.adminToken : callerToken
   const { method } = change.bound.route
   const to =
-    shapeOf('GET', read.fullPath) === shapeOf('GET', change.fullPath) ? target : targetOf(change, service.world)
+    shapeOf('GET', read.fullPath) === shapeOf('GET', change.fullPath) ? target : targetOf(change, service.fixture)
   const events = () => service.rows('select max(id) as last from audit_events')[0]?.['last']
   const before = await service.send('GET', target, { token })
   if (before.status !== 200) return [`GET ${target}: ${before.status} ${before.text}`]
@@ -224,7 +224,7 @@ test('what is shown can be sent back, and then nothing changes', async (t) => {
   const round = async (): Promise<void> => {
     for (const pair of covered) {
       const more = (further[pair.change.bound.route.id] ?? []).map((path) => `/api/v1${path}`)
-      for (const target of [targetOf(pair.read, service.world), ...more])
+      for (const target of [targetOf(pair.read, service.fixture), ...more])
         wrong.push(...(await sendBack(service, pair, target, alice)))
     }
   }

@@ -17,7 +17,7 @@ const limits: TurnLimits = {
 }
 
 /** A queue whose work takes as long as the test says, with all that happened to its calls. */
-const makeWorld = (given: Partial<TurnLimits> = {}) => {
+const makeFixture = (given: Partial<TurnLimits> = {}) => {
   const rule = new FairTurns<Call>({ ...limits, ...given })
   const running: Call[] = []
   const waiting: Call[] = []
@@ -62,11 +62,11 @@ const makeWorld = (given: Partial<TurnLimits> = {}) => {
     made: () => made,
   }
 }
-type World = ReturnType<typeof makeWorld>
+type Fixture = ReturnType<typeof makeFixture>
 
 const accountsOf = (calls: readonly Call[]): readonly AccountKey[] => calls.map(({ account }) => account)
-const drain = (world: World): void => {
-  while (world.running.length > 0) world.end()
+const drain = (fixture: Fixture): void => {
+  while (fixture.running.length > 0) fixture.end()
 }
 
 const step = fc.oneof(
@@ -96,14 +96,14 @@ const anyLimits = fc
   .map((given) => ({ ...given, perAccount: Math.min(given.perAccount, given.inAll) }))
 
 const walk = (
-  world: World,
+  fixture: Fixture,
   given: readonly (typeof step extends fc.Arbitrary<infer A> ? A : never)[],
   check: () => void,
 ) => {
   for (const each of given) {
-    if (each.do === 'add') world.add(each.account, each)
-    else if (each.do === 'end') world.end(world.running[each.at % Math.max(1, world.running.length)])
-    else world.leave(world.waiting[each.at % Math.max(1, world.waiting.length)])
+    if (each.do === 'add') fixture.add(each.account, each)
+    else if (each.do === 'end') fixture.end(fixture.running[each.at % Math.max(1, fixture.running.length)])
+    else fixture.leave(fixture.waiting[each.at % Math.max(1, fixture.waiting.length)])
     check()
   }
 }
@@ -115,9 +115,9 @@ const bytesOf = (calls: readonly Call[]): number => calls.reduce((sum, { bytes }
 test('no limit is exceeded, no turn is unused while a call may have it, and every call ends once', (t) => {
   fc.assert(
     fc.property(anyLimits, steps, (given, walked) => {
-      const world = makeWorld(given)
-      const { running, waiting } = world
-      walk(world, walked, () => {
+      const fixture = makeFixture(given)
+      const { running, waiting } = fixture
+      walk(fixture, walked, () => {
         t.true(running.length <= given.inAll && waiting.length <= given.waitingInAll)
         t.true(bytesOf([...running, ...waiting]) <= given.bytesInAll)
         for (const account of [1, 2, 3, 4, 5]) {
@@ -127,17 +127,17 @@ test('no limit is exceeded, no turn is unused while a call may have it, and ever
           const mayStart = countOf(waiting, account) > 0 && countOf(running, account) < given.perAccount
           t.false(mayStart && running.length < given.inAll, 'a turn is unused')
         }
-        t.is(world.rule.running, running.length)
-        t.is(world.rule.waiting, waiting.length)
-        const seconds = world.rule.secondsToWait(1)
+        t.is(fixture.rule.running, running.length)
+        t.is(fixture.rule.waiting, waiting.length)
+        const seconds = fixture.rule.secondsToWait(1)
         t.true(Number.isInteger(seconds) && seconds >= 1)
       })
-      drain(world)
-      t.is(world.rule.running + world.rule.waiting, 0)
-      const ended = new Set([...world.started, ...world.refused])
-      t.is(ended.size, world.started.length + world.refused.length)
-      world.add(9, { bytes: 9 })
-      t.is(world.running.length, 1, 'nothing is left of the calls before')
+      drain(fixture)
+      t.is(fixture.rule.running + fixture.rule.waiting, 0)
+      const ended = new Set([...fixture.started, ...fixture.refused])
+      t.is(ended.size, fixture.started.length + fixture.refused.length)
+      fixture.add(9, { bytes: 9 })
+      t.is(fixture.running.length, 1, 'nothing is left of the calls before')
     }),
     { numRuns: 300 },
   )
@@ -146,20 +146,20 @@ test('no limit is exceeded, no turn is unused while a call may have it, and ever
 test('an account with at most an equal share of the waiting places is never refused', (t) => {
   fc.assert(
     fc.property(anyLimits, steps, (given, walked) => {
-      const world = makeWorld({
+      const fixture = makeFixture({
         ...given,
         bytesPerAccount: Number.POSITIVE_INFINITY,
         bytesInAll: Number.POSITIVE_INFINITY,
       })
       let known = 0
-      walk(world, walked, () => {
-        for (const { account } of world.refused.slice(known)) {
+      walk(fixture, walked, () => {
+        for (const { account } of fixture.refused.slice(known)) {
           // The refused call waited as well.
-          const own = countOf(world.waiting, account) + 1
-          const accounts = new Set(accountsOf(world.waiting)).add(account).size
+          const own = countOf(fixture.waiting, account) + 1
+          const accounts = new Set(accountsOf(fixture.waiting)).add(account).size
           t.true(own > given.waitingPerAccount || own > given.waitingInAll / accounts)
         }
-        known = world.refused.length
+        known = fixture.refused.length
       })
     }),
     { numRuns: 300 },
@@ -175,13 +175,13 @@ test('forty calls of one account delay a call of another by no more than the run
   ] as const) {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 39 }), fc.integer({ min: 1, max: 100 }), (ended, length) => {
-        const world = makeWorld({ inAll, perAccount })
-        for (let at = 0; at < 40; at += 1) world.add(1, { length })
-        for (let at = 0; at < ended; at += 1) world.end()
-        const before = world.started.length
-        const call = world.add(2, { length: 1 })
-        if (perAccount === inAll && ended < 40) world.end()
-        t.is(world.started.indexOf(call), before, 'it is the next to start')
+        const fixture = makeFixture({ inAll, perAccount })
+        for (let at = 0; at < 40; at += 1) fixture.add(1, { length })
+        for (let at = 0; at < ended; at += 1) fixture.end()
+        const before = fixture.started.length
+        const call = fixture.add(2, { length: 1 })
+        if (perAccount === inAll && ended < 40) fixture.end()
+        t.is(fixture.started.indexOf(call), before, 'it is the next to start')
       }),
     )
   }
@@ -193,13 +193,13 @@ test('accounts that wait all the time get turns one after the other', (t) => {
       fc.integer({ min: 2, max: 6 }),
       fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 60 }),
       (accounts, extra) => {
-        const world = makeWorld()
-        world.add(0)
+        const fixture = makeFixture()
+        fixture.add(0)
         // Each account has enough for all rounds; some have many more, in any order.
         for (const account of [...extra, ...Array.from({ length: accounts * 5 }, (_, at) => (at % accounts) + 1)])
-          if (account <= accounts) world.add(account)
-        for (let round = 0; round < 5 * accounts; round += 1) world.end()
-        const order = accountsOf(world.started.slice(1))
+          if (account <= accounts) fixture.add(account)
+        for (let round = 0; round < 5 * accounts; round += 1) fixture.end()
+        const order = accountsOf(fixture.started.slice(1))
         for (let at = 0; at < 5; at += 1)
           t.is(new Set(order.slice(at * accounts, (at + 1) * accounts)).size, accounts, String(order))
       },
@@ -211,14 +211,14 @@ test('accounts that wait all the time get turns one after the other', (t) => {
 test('accounts with long calls and with short ones get equal time', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 12 }), (length) => {
-      const world = makeWorld()
+      const fixture = makeFixture()
       for (let at = 0; at < 200; at += 1) {
-        world.add(1, { length })
-        world.add(2, { length: 1 })
+        fixture.add(1, { length })
+        fixture.add(2, { length: 1 })
       }
-      for (let at = 0; at < 60; at += 1) world.end()
+      for (let at = 0; at < 60; at += 1) fixture.end()
       const timeOf = (account: number): number =>
-        world.started.reduce((sum, call) => sum + (call.account === account ? call.length : 0), 0)
+        fixture.started.reduce((sum, call) => sum + (call.account === account ? call.length : 0), 0)
       t.true(Math.abs(timeOf(1) - timeOf(2)) <= 2 * length, `${timeOf(1)} and ${timeOf(2)}`)
     }),
   )
@@ -227,17 +227,17 @@ test('accounts with long calls and with short ones get equal time', (t) => {
 test('a short call comes before a long one, of its own account as well, and a long one is not overtaken without end', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 30 }), fc.boolean(), (length, isOwn) => {
-      const world = makeWorld()
-      world.add(1)
-      const long = world.add(1, { length })
-      const short = world.add(isOwn ? 1 : 2, { length: 1 })
-      world.end()
-      t.is(world.running[0], short)
+      const fixture = makeFixture()
+      fixture.add(1)
+      const long = fixture.add(1, { length })
+      const short = fixture.add(isOwn ? 1 : 2, { length: 1 })
+      fixture.end()
+      t.is(fixture.running[0], short)
       // New accounts and the own one keep calling.
       let overtaken = 0
-      for (let at = 0; world.running[0] !== long; at += 1) {
-        world.add(isOwn ? 1 : 10 + at)
-        world.end()
+      for (let at = 0; fixture.running[0] !== long; at += 1) {
+        fixture.add(isOwn ? 1 : 10 + at)
+        fixture.end()
         overtaken += 1
       }
       t.true(overtaken <= length + 2, `${overtaken} calls before one of length ${length}`)
@@ -246,45 +246,45 @@ test('a short call comes before a long one, of its own account as well, and a lo
 })
 
 test('an account that could not have a turn does not save it for later', (t) => {
-  const world = makeWorld({ inAll: 2, perAccount: 1 })
-  for (let at = 0; at < 30; at += 1) world.add(1)
-  const endless = world.running[0]
+  const fixture = makeFixture({ inAll: 2, perAccount: 1 })
+  for (let at = 0; at < 30; at += 1) fixture.add(1)
+  const endless = fixture.running[0]
   for (let at = 0; at < 30; at += 1) {
-    world.add(2)
-    world.add(3)
+    fixture.add(2)
+    fixture.add(3)
   }
-  for (let at = 0; at < 20; at += 1) world.end(world.running.find((call) => call !== endless))
-  world.end(endless)
-  const from = world.started.length
-  for (let at = 0; at < 12; at += 1) world.end()
-  for (const account of [1, 2, 3]) t.true(countOf(world.started.slice(from), account) >= 3, `account ${account}`)
+  for (let at = 0; at < 20; at += 1) fixture.end(fixture.running.find((call) => call !== endless))
+  fixture.end(endless)
+  const from = fixture.started.length
+  for (let at = 0; at < 12; at += 1) fixture.end()
+  for (const account of [1, 2, 3]) t.true(countOf(fixture.started.slice(from), account) >= 3, `account ${account}`)
 })
 
 test('calls from many networks that name one account get together the turns of one account', (t) => {
-  const world = makeWorld()
-  world.add('network 0')
-  for (let at = 0; at < 30; at += 1) world.add(`network ${at + 10}`, { named: 'ada' })
-  for (let at = 0; at < 30; at += 1) world.add('network 1', { named: `name ${at}` })
-  for (let at = 0; at < 30; at += 1) world.add('network 2', { named: 'bob' })
-  for (let at = 0; at < 30; at += 1) world.end()
-  const order = world.started.slice(1)
+  const fixture = makeFixture()
+  fixture.add('network 0')
+  for (let at = 0; at < 30; at += 1) fixture.add(`network ${at + 10}`, { named: 'ada' })
+  for (let at = 0; at < 30; at += 1) fixture.add('network 1', { named: `name ${at}` })
+  for (let at = 0; at < 30; at += 1) fixture.add('network 2', { named: 'bob' })
+  for (let at = 0; at < 30; at += 1) fixture.end()
+  const order = fixture.started.slice(1)
   t.is(order.filter(({ named }) => named === 'ada').length, 10)
   t.is(countOf(order, 'network 1'), 10)
   t.is(countOf(order, 'network 2'), 10)
 })
 
 test('the time to wait is that of the own work at the measured speed and the own share', (t) => {
-  const world = makeWorld({ inAll: 2, perAccount: 1 })
-  t.is(world.rule.secondsToWait(1), 1)
-  for (let at = 0; at < 12; at += 1) world.add(1, { length: 3 })
-  world.end()
-  t.is(world.rule.secondsToWait(1), 30, 'ten calls of three seconds, one after the other')
-  t.is(world.rule.secondsToWait(2), 1)
-  world.add(2)
+  const fixture = makeFixture({ inAll: 2, perAccount: 1 })
+  t.is(fixture.rule.secondsToWait(1), 1)
+  for (let at = 0; at < 12; at += 1) fixture.add(1, { length: 3 })
+  fixture.end()
+  t.is(fixture.rule.secondsToWait(1), 30, 'ten calls of three seconds, one after the other')
+  t.is(fixture.rule.secondsToWait(2), 1)
+  fixture.add(2)
   for (let at = 0; at < 4; at += 1) {
-    world.add(2, { length: 5 })
-    world.add(3, { length: 5 })
+    fixture.add(2, { length: 5 })
+    fixture.add(3, { length: 5 })
   }
-  t.is(world.rule.secondsToWait(1), 45, 'three accounts share two turns')
-  t.is(world.rule.secondsToWait(2), 30)
+  t.is(fixture.rule.secondsToWait(1), 45, 'three accounts share two turns')
+  t.is(fixture.rule.secondsToWait(2), 30)
 })

@@ -31,7 +31,7 @@ import type { MailServer, MailServerOptions } from './mail-server.ts'
 import { startMailServer } from './mail-server.ts'
 import { mailedAt, mailerSuite } from './mailer.suite.ts'
 import { mailTo } from './mails.ts'
-import { makeOutboxFixture } from './outbox-world.ts'
+import { makeOutboxFixture } from './outbox-fixture.ts'
 import { outboxSuite } from './outbox.suite.ts'
 import { declareSuite } from '../support/declare-suite.ts'
 
@@ -82,80 +82,80 @@ test('the waits grow from a minute to six hours, whatever the number of attempts
 })
 
 test('a mail that a server delays is tried again under the same reference, then it is gone', async (t) => {
-  const world = await sqlite()
+  const fixture = await sqlite()
   const { mailer, sent } = makeScripted('delayed', 'throws')
-  const deliver = makeDeliverMail({ ...world, mailer, log: makeLog().log })
-  await world.post(mailTo('ada@example.org'))
+  const deliver = makeDeliverMail({ ...fixture, mailer, log: makeLog().log })
+  await fixture.post(mailTo('ada@example.org'))
   t.deepEqual(await deliver(never), { sent: 0, postponed: 1, givenUp: 0 })
-  world.passSeconds(59)
+  fixture.passSeconds(59)
   t.deepEqual(await deliver(never), { sent: 0, postponed: 0, givenUp: 0 })
-  world.passSeconds(1)
+  fixture.passSeconds(1)
   t.is((await deliver(never)).postponed, 1)
-  world.passSeconds(120)
+  fixture.passSeconds(120)
   t.is((await deliver(never)).sent, 1)
   t.is(sent.length, 3)
   t.is(new Set(sent.map(({ ref }) => ref)).size, 1)
-  t.deepEqual(await world.rows(), [])
+  t.deepEqual(await fixture.rows(), [])
 })
 
 test('a refused mail is given up at once, a delayed one after three days, with a log line each', async (t) => {
-  const world = await sqlite()
+  const fixture = await sqlite()
   const { log, lines } = makeLog()
-  await world.post(mailTo('ada@example.org'))
-  t.is((await makeDeliverMail({ ...world, mailer: makeScripted('refused').mailer, log })(never)).givenUp, 1)
-  t.deepEqual(await world.rows(), [])
+  await fixture.post(mailTo('ada@example.org'))
+  t.is((await makeDeliverMail({ ...fixture, mailer: makeScripted('refused').mailer, log })(never)).givenUp, 1)
+  t.deepEqual(await fixture.rows(), [])
 
-  await world.post(mailTo('eve@example.org'))
+  await fixture.post(mailTo('eve@example.org'))
   const { mailer, sent } = makeScripted(...Array.from({ length: 100 }, () => 'delayed' as const))
-  const deliver = makeDeliverMail({ ...world, mailer, log })
+  const deliver = makeDeliverMail({ ...fixture, mailer, log })
   for (let hour = 0; hour <= 80; hour++) {
     await deliver(never)
-    world.passSeconds(3600)
+    fixture.passSeconds(3600)
   }
-  t.deepEqual(await world.rows(), [])
+  t.deepEqual(await fixture.rows(), [])
   t.true(sent.length > 10 && sent.length < 40, `${sent.length} attempts`)
   t.is(lines.filter((line) => line.includes('a mail was given up')).length, 2)
 })
 
 test('while the time is in doubt no mail is given up for its age', async (t) => {
-  const world = await sqlite()
+  const fixture = await sqlite()
   const { log } = makeLog()
-  await world.post(mailTo('ada@example.org'))
-  world.passSeconds(400 * 24 * 3600)
+  await fixture.post(mailTo('ada@example.org'))
+  fixture.passSeconds(400 * 24 * 3600)
   let isTrusted = false
   const deliver = makeDeliverMail({
-    ...world,
+    ...fixture,
     trust: { isTrusted: () => isTrusted },
     mailer: makeScripted('delayed', 'delayed').mailer,
     log,
   })
   t.like(await deliver(never), { postponed: 1, givenUp: 0 })
-  t.is((await world.rows()).length, 1)
+  t.is((await fixture.rows()).length, 1)
   isTrusted = true
-  world.passSeconds(6 * 3600)
+  fixture.passSeconds(6 * 3600)
   t.like(await deliver(never), { postponed: 0, givenUp: 1 })
 })
 
 test('the log tells references and classes of errors, never what is in a mail or to whom it goes', async (t) => {
-  const world = await sqlite()
+  const fixture = await sqlite()
   const { log, lines } = makeLog()
-  await world.post(
+  await fixture.post(
     mailTo('ada@example.org', { subject: 'Distinctive' }),
     mailTo('ada@example.org'),
     mailTo('ada@example.org'),
   )
-  await makeDeliverMail({ ...world, mailer: makeScripted('delayed', 'refused', 'throws').mailer, log })(never)
+  await makeDeliverMail({ ...fixture, mailer: makeScripted('delayed', 'refused', 'throws').mailer, log })(never)
   t.is(lines.length, 3)
   t.notRegex(lines.join('\n'), /ada@|example|Distinctive|credential|paragraph/)
 })
 
 test('a mail whose key is gone holds up no other', async (t) => {
-  const world = await sqlite()
-  await world.post(mailTo('ada@example.org'))
-  const stranger = makeOutboxFixture(world.db)
+  const fixture = await sqlite()
+  await fixture.post(mailTo('ada@example.org'))
+  const stranger = makeOutboxFixture(fixture.db)
   await stranger.post(mailTo('eve@example.org'))
   const { mailer, sent } = makeScripted()
-  t.deepEqual(await makeDeliverMail({ ...world, mailer, log: makeLog().log })(never), {
+  t.deepEqual(await makeDeliverMail({ ...fixture, mailer, log: makeLog().log })(never), {
     sent: 1,
     postponed: 1,
     givenUp: 0,
@@ -167,33 +167,33 @@ test('a mail whose key is gone holds up no other', async (t) => {
 })
 
 test('more mail than a batch leaves in one run; a stop ends it between batches', async (t) => {
-  const world = await sqlite()
-  await world.post(...Array.from({ length: 12 }, (_, i) => mailTo(`user${i}@example.org`)))
+  const fixture = await sqlite()
+  await fixture.post(...Array.from({ length: 12 }, (_, i) => mailTo(`user${i}@example.org`)))
   const stopping = new AbortController()
   const { mailer, sent } = makeScripted()
   const stopAfterFirst: Mailer = { send: (...mail) => (stopping.abort(), mailer.send(...mail)) }
-  await makeDeliverMail({ ...world, mailer: stopAfterFirst, log: makeLog().log })(stopping.signal)
+  await makeDeliverMail({ ...fixture, mailer: stopAfterFirst, log: makeLog().log })(stopping.signal)
   t.is(sent.length, 5)
-  t.is((await makeDeliverMail({ ...world, mailer, log: makeLog().log })(never)).sent, 7)
+  t.is((await makeDeliverMail({ ...fixture, mailer, log: makeLog().log })(never)).sent, 7)
 })
 
 for (const database of eachDatabase())
   test(`${database.name}: two instances that deliver at once send each mail once`, async (t) => {
     const db = await database.open()
     t.teardown(() => db.close())
-    const world = makeOutboxFixture(db)
-    await world.post(...Array.from({ length: 40 }, (_, i) => mailTo(`user${i}@example.org`)))
+    const fixture = makeOutboxFixture(db)
+    await fixture.post(...Array.from({ length: 40 }, (_, i) => mailTo(`user${i}@example.org`)))
     const { mailer, sent } = makeScripted()
     const slow: Mailer = {
       send: async (...mail) => (await new Promise((resume) => setImmediate(resume)), mailer.send(...mail)),
     }
-    const instances = [1, 2].map(() => makeDeliverMail({ ...world, mailer: slow, log: makeLog().log }))
+    const instances = [1, 2].map(() => makeDeliverMail({ ...fixture, mailer: slow, log: makeLog().log }))
     await Promise.all(instances.map((deliver) => deliver(never)))
     t.deepEqual(
       sent.map(({ mail }) => mail.to).sort(),
       Array.from({ length: 40 }, (_, i) => `user${i}@example.org`).sort(),
     )
-    t.deepEqual(await world.rows(), [])
+    t.deepEqual(await fixture.rows(), [])
   })
 
 test('the notifier is called after a commit that posted mail, and after no other', async (t) => {
@@ -418,7 +418,7 @@ test('mail URLs: what they say, and what is none', (t) => {
 
 const onEach = (
   title: string,
-  body: (t: ExecutionContext, world: ReturnType<typeof makeOutboxFixture>, db: SqlDatabase) => Promise<void>,
+  body: (t: ExecutionContext, fixture: ReturnType<typeof makeOutboxFixture>, db: SqlDatabase) => Promise<void>,
 ): void => {
   for (const database of eachDatabase())
     test(`${database.name}: ${title}`, async (t) => {
@@ -449,9 +449,11 @@ for (const database of eachDatabase())
     }
   })
 
-onEach('neither address nor subject nor link can be read in the table', async (t, world) => {
-  await world.post(mailTo('ada@example.org', { subject: 'Distinctive subject', paragraphs: ['Distinctive paragraph'] }))
-  const text = (await world.rows())
+onEach('neither address nor subject nor link can be read in the table', async (t, fixture) => {
+  await fixture.post(
+    mailTo('ada@example.org', { subject: 'Distinctive subject', paragraphs: ['Distinctive paragraph'] }),
+  )
+  const text = (await fixture.rows())
     .flatMap((row) => Object.values(row))
     .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)))
     .join('\n')
@@ -460,22 +462,22 @@ onEach('neither address nor subject nor link can be read in the table', async (t
     t.false(text.includes(told), told)
 })
 
-onEach('sealed content that is moved to another row does not open', async (t, world, db) => {
-  await world.post(mailTo('ada@example.org'), mailTo('eve@example.org'))
-  const [first, second] = await world.rows()
+onEach('sealed content that is moved to another row does not open', async (t, fixture, db) => {
+  await fixture.post(mailTo('ada@example.org'), mailTo('eve@example.org'))
+  const [first, second] = await fixture.rows()
   await db.query((k) =>
     k('mail_outbox')
       .where('id', second?.['id'] as number)
       .update({ sealed: first?.['sealed'] as Buffer }),
   )
-  const claimed = await world.queue.claim(10, world.clock.now(), world.later(120))
+  const claimed = await fixture.queue.claim(10, fixture.clock.now(), fixture.later(120))
   t.is((await claimed[0]?.open())?.to, 'ada@example.org')
   await t.throwsAsync(async () => claimed[1]?.open())
 })
 
-onEach('mail of an account goes with the account', async (t, world, db) => {
+onEach('mail of an account goes with the account', async (t, fixture, db) => {
   const accountId = await account(db)
-  await world.post(mailTo('ada@example.org', { accountId }), mailTo('eve@example.org'))
+  await fixture.post(mailTo('ada@example.org', { accountId }), mailTo('eve@example.org'))
   await db.query((k) => k('accounts').where('id', accountId).delete())
-  t.is((await world.rows()).length, 1)
+  t.is((await fixture.rows()).length, 1)
 })

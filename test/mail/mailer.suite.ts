@@ -7,7 +7,7 @@ import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-s
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A mailer and what arrived by it. */
-export interface MailerWorld {
+export interface MailerFixture {
   readonly mailer: Mailer
   received(): Promise<readonly { readonly raw: string; readonly mail: Email }[]>
   close(): Promise<void>
@@ -24,7 +24,7 @@ const about: SuiteAbout = {
 }
 
 /** What every mailer promises. The sender is `Moorage Ünit <no-reply@platform.example>`. */
-export const mailerSuite = contractSuite<MailerWorld>(about, (onBench) => {
+export const mailerSuite = contractSuite<MailerFixture>(about, (onBench) => {
   const hostile = '<img src="http://evil.example/x.png"> & "quotes"'
   const link = `https://platform.example/reset-password?code=abc&next=%2F`
   const plain: Mail = {
@@ -34,15 +34,15 @@ export const mailerSuite = contractSuite<MailerWorld>(about, (onBench) => {
     action: { label: 'Open <it>', url: secret(link) },
   }
 
-  const sent = async (world: MailerWorld, mail: Mail, ref: string = randomUUID()) => {
-    unwrap(await world.mailer.send(mail, ref))
-    const [first, ...others] = await world.received()
+  const sent = async (fixture: MailerFixture, mail: Mail, ref: string = randomUUID()) => {
+    unwrap(await fixture.mailer.send(mail, ref))
+    const [first, ...others] = await fixture.received()
     if (first === undefined || others.length > 0) throw new Error('not one mail')
     return first
   }
 
-  onBench('text and HTML say the same, with the link, and headers are right', async (t, world) => {
-    const { mail } = await sent(world, plain)
+  onBench('text and HTML say the same, with the link, and headers are right', async (t, fixture) => {
+    const { mail } = await sent(fixture, plain)
     t.is(mail.subject, plain.subject)
     t.deepEqual([mail.from?.name, mail.from?.address], ['Moorage Ünit', 'no-reply@platform.example'])
     t.deepEqual(
@@ -56,8 +56,8 @@ export const mailerSuite = contractSuite<MailerWorld>(about, (onBench) => {
     t.is(Date.parse(mail.date ?? ''), mailedAt.getTime())
   })
 
-  onBench('what people chose is text in the HTML, which loads nothing from anywhere', async (t, world) => {
-    const { mail } = await sent(world, plain)
+  onBench('what people chose is text in the HTML, which loads nothing from anywhere', async (t, fixture) => {
+    const { mail } = await sent(fixture, plain)
     t.true(mail.text?.includes(hostile), 'the plain text shows it as it is')
     t.false(mail.html?.includes('<img'))
     t.true(mail.html?.includes('&lt;img src=&quot;http://evil.example/x.png&quot;&gt; &amp; &quot;quotes&quot;'))
@@ -65,16 +65,16 @@ export const mailerSuite = contractSuite<MailerWorld>(about, (onBench) => {
     t.notRegex(mail.html ?? '', /<(img|link|script|iframe|object|style)|<[^>]*(\ssrc=|url\()|@import/i)
   })
 
-  onBench('a line break in a subject or an address begins no header', async (t, world) => {
-    const { mail, raw } = await sent(world, { ...plain, subject: 'Hello\r\nBcc: eve@evil.example\r\n\r\nbody' })
+  onBench('a line break in a subject or an address begins no header', async (t, fixture) => {
+    const { mail, raw } = await sent(fixture, { ...plain, subject: 'Hello\r\nBcc: eve@evil.example\r\n\r\nbody' })
     t.is(mail.subject, 'Hello Bcc: eve@evil.example body')
     t.is(mail.bcc, undefined)
     t.notRegex(raw, /^bcc:/im)
   })
 
-  onBench('the Message-ID is made of the reference, and the same at a second attempt', async (t, world, another) => {
+  onBench('the Message-ID is made of the reference, and the same at a second attempt', async (t, fixture, another) => {
     const ref = randomUUID()
-    const first = await sent(world, plain, ref)
+    const first = await sent(fixture, plain, ref)
     const second = await sent(await another(), plain, ref)
     t.is(first.mail.messageId, `<${ref}@platform.example>`)
     t.is(second.mail.messageId, first.mail.messageId)

@@ -29,19 +29,19 @@ export const outboxSuite = contractSuite<OutboxFixture>(about, (onBench) => {
     transaction(async (outbox) => {
       for (const mail of mails) await outbox.post(mail)
     })
-  const on = (title: string, body: (t: Assertions, world: OutboxFixture) => Promise<void>): void =>
-    onBench(title, (t, world) => {
+  const on = (title: string, body: (t: Assertions, fixture: OutboxFixture) => Promise<void>): void =>
+    onBench(title, (t, fixture) => {
       // Mail is due from the moment of its posting, by the store's own clock.
       now = new Date(Date.now() + 1000)
-      return body(t, world)
+      return body(t, fixture)
     })
 
-  on('what was posted comes out as it was, once its transaction has committed', async (t, world) => {
+  on('what was posted comes out as it was, once its transaction has committed', async (t, fixture) => {
     const mail = mailTo('ada@example.org')
-    await world.transaction(async (outbox) => {
+    await fixture.transaction(async (outbox) => {
       await outbox.post(mail)
     })
-    const [claimed, ...others] = await claim(world.queue)
+    const [claimed, ...others] = await claim(fixture.queue)
     t.is(others.length, 0)
     const opened = await claimed?.open()
     t.deepEqual({ ...opened, action: undefined }, { ...mail, action: undefined })
@@ -49,34 +49,34 @@ export const outboxSuite = contractSuite<OutboxFixture>(about, (onBench) => {
     t.is(claimed?.attempts, 1)
   })
 
-  on('mails that are not sent are counted, with the age of the oldest', async (t, world) => {
-    t.deepEqual(await world.queue.lag(), { count: 0, oldestSeconds: 0 })
-    await post(world, mailTo('ada@example.org'), mailTo('eve@example.org'))
-    const [first] = await claim(world.queue)
-    t.is((await world.queue.lag()).count, 2, 'a claimed one is not sent yet')
-    if (first !== undefined) await world.queue.remove(first)
-    t.is((await world.queue.lag()).count, 1)
+  on('mails that are not sent are counted, with the age of the oldest', async (t, fixture) => {
+    t.deepEqual(await fixture.queue.lag(), { count: 0, oldestSeconds: 0 })
+    await post(fixture, mailTo('ada@example.org'), mailTo('eve@example.org'))
+    const [first] = await claim(fixture.queue)
+    t.is((await fixture.queue.lag()).count, 2, 'a claimed one is not sent yet')
+    if (first !== undefined) await fixture.queue.remove(first)
+    t.is((await fixture.queue.lag()).count, 1)
   })
 
-  on('a transaction that rolls back leaves no mail', async (t, world) => {
-    const gone = world.transaction(async (outbox) => {
+  on('a transaction that rolls back leaves no mail', async (t, fixture) => {
+    const gone = fixture.transaction(async (outbox) => {
       await outbox.post(mailTo('ada@example.org'))
       throw new Error('rolled back')
     })
     await t.throwsAsync(gone, { message: 'rolled back' })
-    t.deepEqual(await claim(world.queue), [])
+    t.deepEqual(await claim(fixture.queue), [])
   })
 
   on(
     'a claimed mail cannot be claimed again until its lease ends, then the next attempt has the same reference',
-    async (t, world) => {
-      await post(world, mailTo('ada@example.org'))
-      const [first] = await claim(world.queue)
-      t.deepEqual(await claim(world.queue), [])
+    async (t, fixture) => {
+      await post(fixture, mailTo('ada@example.org'))
+      const [first] = await claim(fixture.queue)
+      t.deepEqual(await claim(fixture.queue), [])
       passSeconds(119)
-      t.deepEqual(await claim(world.queue), [])
+      t.deepEqual(await claim(fixture.queue), [])
       passSeconds(1)
-      const [second] = await claim(world.queue)
+      const [second] = await claim(fixture.queue)
       t.is(second?.ref, first?.ref)
       t.is(second?.attempts, 2)
     },
@@ -84,27 +84,27 @@ export const outboxSuite = contractSuite<OutboxFixture>(about, (onBench) => {
 
   on(
     'an attempt that outlived its lease postpones nothing that another began; what is removed is gone',
-    async (t, world) => {
-      await post(world, mailTo('ada@example.org'))
-      const [first] = await claim(world.queue)
+    async (t, fixture) => {
+      await post(fixture, mailTo('ada@example.org'))
+      const [first] = await claim(fixture.queue)
       passSeconds(120)
-      const [second] = await claim(world.queue)
+      const [second] = await claim(fixture.queue)
       if (first === undefined || second === undefined) throw new Error('not claimed')
-      await world.queue.postpone(first, later(0), 'late')
-      t.deepEqual(await claim(world.queue), [], 'the second attempt keeps it')
-      await world.queue.postpone(second, later(60), 'ETIMEDOUT')
+      await fixture.queue.postpone(first, later(0), 'late')
+      t.deepEqual(await claim(fixture.queue), [], 'the second attempt keeps it')
+      await fixture.queue.postpone(second, later(60), 'ETIMEDOUT')
       passSeconds(60)
-      const [third] = await claim(world.queue)
+      const [third] = await claim(fixture.queue)
       t.is(third?.attempts, 3)
-      await world.queue.remove(second)
+      await fixture.queue.remove(second)
       passSeconds(3600)
-      t.deepEqual(await claim(world.queue), [])
+      t.deepEqual(await claim(fixture.queue), [])
     },
   )
 
-  on('of many claims at once each mail is got by one', async (t, world) => {
-    await post(world, ...Array.from({ length: 20 }, (_, i) => mailTo(`user${i}@example.org`)))
-    const claims = await Promise.all(Array.from({ length: 8 }, () => claim(world.queue)))
+  on('of many claims at once each mail is got by one', async (t, fixture) => {
+    await post(fixture, ...Array.from({ length: 20 }, (_, i) => mailTo(`user${i}@example.org`)))
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claim(fixture.queue)))
     const ids = claims.flat().map(({ id }) => id)
     t.is(ids.length, 20)
     t.is(new Set(ids).size, 20)

@@ -13,7 +13,7 @@ const call = makeOwnCall(systemEntropy)('test.checkClaim')
 const start = new Date('2026-11-20T12:00:00Z')
 
 /** A claim in memory, with rules that answer what they are told. */
-const world = (changes: Partial<Claim> = {}) => {
+const fixture = (changes: Partial<Claim> = {}) => {
   const state = { nowMs: start.getTime(), asked: 0, rule: async (): Promise<boolean> => false, isKnown: false }
   let claim: Claim = {
     ref,
@@ -47,20 +47,20 @@ const world = (changes: Partial<Claim> = {}) => {
 }
 
 test('what is asked of a claim is answered in order: missing, taken, claimable, too soon, and then the rules', async (t) => {
-  t.is(tagOf(await world().checkOther()), 'ClaimMissing')
-  t.is(tagOf(await world({ isClaimable: true, claimedAt: start }).check()), 'ClaimTaken')
+  t.is(tagOf(await fixture().checkOther()), 'ClaimMissing')
+  t.is(tagOf(await fixture({ isClaimable: true, claimedAt: start }).check()), 'ClaimTaken')
   const later = new Date(start.getTime() + 60_000)
-  t.true(unwrap(await world({ isClaimable: true, nextCheckAt: later }).check()).isClaimable, 'even inside the wait')
-  const waiting = await world({ nextCheckAt: later }).check()
+  t.true(unwrap(await fixture({ isClaimable: true, nextCheckAt: later }).check()).isClaimable, 'even inside the wait')
+  const waiting = await fixture({ nextCheckAt: later }).check()
   t.is(tagOf(waiting), 'ClaimCheckTooSoon')
   t.is(isLeft(waiting) ? waiting.left.retryAfterSeconds : undefined, 60)
-  const { check, claim } = world()
+  const { check, claim } = fixture()
   t.false(unwrap(await check()).isClaimable)
   t.is(claim().attempts, 1)
 })
 
 test('the rules are asked once by several callers, and not again before the wait ends', async (t) => {
-  const { state, check, claim } = world()
+  const { state, check, claim } = fixture()
   const answers = await Promise.all([check(), check(), check()])
   t.deepEqual(answers.map(tagOf).sort(), ['ClaimCheckTooSoon', 'ClaimCheckTooSoon', 'done'])
   t.is(state.asked, 1)
@@ -74,7 +74,7 @@ test('the rules are asked once by several callers, and not again before the wait
 })
 
 test('rules of a plugin allow a claim by what is known, also before the wait ends', async (t) => {
-  const { state, check, claim } = world()
+  const { state, check, claim } = fixture()
   t.false(unwrap(await check()).isClaimable)
   t.is(tagOf(await check()), 'ClaimCheckTooSoon')
   state.isKnown = true
@@ -84,7 +84,7 @@ test('rules of a plugin allow a claim by what is known, also before the wait end
 })
 
 test('rules that fail are not asked again at once', async (t) => {
-  const { state, check, claim } = world()
+  const { state, check, claim } = fixture()
   state.rule = async () => {
     throw new Error('The vendor does not answer.')
   }

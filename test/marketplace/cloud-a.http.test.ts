@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { InstallerStorePort, SubscriptionStorePort } from '../../core/marketplace/ports.ts'
-import { makePeople } from '../clusters/cluster-world.ts'
+import { makePeople } from '../clusters/cluster-fixture.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { MarketService } from './market-service.ts'
 import { bindOf, installerAddress, startMarket } from './market-service.ts'

@@ -12,7 +12,7 @@ const example = {
   MessageId: '22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324',
   TopicArn: 'arn:aws:sns:us-west-2:123456789012:MyTopic',
   Subject: 'My First Message',
-  Message: 'Hello world!',
+  Message: 'Hello fixture!',
   Timestamp: '2012-05-02T00:54:06.655Z',
 } as const
 const url = `https://sns.us-west-2.amazonaws.com/SimpleNotificationService-${'a'.repeat(32)}.pem`
@@ -74,7 +74,7 @@ const rsaCertificate = async (notBefore: string, notAfter: string) => {
   }
 }
 
-const world = (certificate: string, changes: { readonly answerUrl?: string; readonly status?: number } = {}) => {
+const fixture = (certificate: string, changes: { readonly answerUrl?: string; readonly status?: number } = {}) => {
   let fetched = 0
   const messages = makeTopicMessages({
     topics: [example.TopicArn],
@@ -100,14 +100,14 @@ test('a message counts if it is signed, of a topic that is heard, and of the las
     const text = Buffer.from(canonicalText(message as never))
     return { ...message, Signature: sign('sha256', text, key).toString('base64') }
   }
-  const { verify, fetched } = world(certificatePem)
+  const { verify, fetched } = fixture(certificatePem)
   const verified = await verify(signed())
-  t.true(isRight(verified) && verified.right.text === 'Hello world!' && verified.right.id === example.MessageId)
+  t.true(isRight(verified) && verified.right.text === 'Hello fixture!' && verified.right.id === example.MessageId)
   await verify(signed({ Message: 'another' }))
   t.is(fetched(), 1, 'the certificate is kept')
   const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
   const wrong: Readonly<Record<string, unknown>> = {
-    tampered: { ...signed(), Message: 'Hello, world!' },
+    tampered: { ...signed(), Message: 'Hello, fixture!' },
     'version 1': {
       ...signed({ SignatureVersion: '1' }),
       Signature: sign('sha1', Buffer.from(canonicalText(example)), privateKey).toString('base64'),
@@ -128,12 +128,12 @@ test('a message counts if it is signed, of a topic that is heard, and of the las
   }
   for (const [name, message] of Object.entries(wrong)) t.true(isLeft(await verify(message)), name)
   const expired = await rsaCertificate('2011-01-01T00:00:00Z', '2012-05-01T00:00:00Z')
-  t.true(isLeft(await world(expired.certificatePem).verify(signed({}, expired.privateKey))))
+  t.true(isLeft(await fixture(expired.certificatePem).verify(signed({}, expired.privateKey))))
   for (const [name, bench] of Object.entries({
-    'no certificate': world('<html>'),
-    'a redirect': world(certificatePem, { answerUrl: 'https://evil.example/a.pem' }),
-    'an error': world(certificatePem, { status: 404 }),
+    'no certificate': fixture('<html>'),
+    'a redirect': fixture(certificatePem, { answerUrl: 'https://evil.example/a.pem' }),
+    'an error': fixture(certificatePem, { status: 404 }),
   }))
     t.true(isLeft(await bench.verify(signed())), name)
-  await t.throwsAsync(world('').verify(signed()), { instanceOf: FetchFailed })
+  await t.throwsAsync(fixture('').verify(signed()), { instanceOf: FetchFailed })
 })

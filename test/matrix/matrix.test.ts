@@ -24,7 +24,7 @@ test.after.always(() => service?.stop())
 test.serial('every route answers every caller as it is declared, however the credential travels', async (t) => {
   t.timeout(1_800_000)
   const rowsBefore = service.rows('select max(id) as n from audit_events')
-  const cells = await cellsOf(service, routesOf(service), everybody, (route) => targetOf(route, service.world))
+  const cells = await cellsOf(service, routesOf(service), everybody, (route) => targetOf(route, service.fixture))
   const routes = new Set(cells.map(({ route }) => route.bound.route.id))
   t.is(routes.size, routesOf(service).length)
   const met = new Set(
@@ -73,7 +73,7 @@ test.serial('the routes of a marketplace deployment answer every caller as they 
   t.teardown(() => market.stop())
   const known = new Set(routesOf(service).map(({ bound }) => bound.route.id))
   const own = routesOf(market).filter(({ bound }) => !known.has(bound.route.id))
-  const cells = await cellsOf(market, own, await callers(market), (route) => targetOf(route, market.world))
+  const cells = await cellsOf(market, own, await callers(market), (route) => targetOf(route, market.fixture))
   t.true(new Set(cells.map(({ route }) => route.bound.route.id)).size >= 11)
   t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [])
 })
@@ -90,7 +90,7 @@ test.serial(
     for (const route of routesOf(service)) {
       for (const method of route.methods) {
         for (const presented of conflicting(alice, olga, session)) {
-          const { status } = await ask(service, targetOf(route, service.world), method, presented)
+          const { status } = await ask(service, targetOf(route, service.fixture), method, presented)
           if (status !== 401) wrong.push(`${method} ${route.fullPath} by ${presented.how}: ${status}`)
         }
       }
@@ -112,13 +112,13 @@ test.serial('a session without its CSRF value changes nothing', async (t) => {
       const withForeign = { cookie, 'x-csrf-token': other.headers['x-csrf-token'] ?? '' }
       const fromElsewhere = { ...session.headers, 'sec-fetch-site': 'cross-site' }
       for (const headers of [{ cookie }, withForeign, fromElsewhere]) {
-        const { status } = await ask(service, targetOf(route, service.world), method, { ...session, headers })
+        const { status } = await ask(service, targetOf(route, service.fixture), method, { ...session, headers })
         // On a public route an unproven session is nobody's.
         const { access, ok } = route.bound.kind === 'json' ? route.bound.route : { ...route.bound.route, ok: undefined }
         const isSignIn = ok?.kind === 'cookies' && headers === fromElsewhere
         const expected =
           access.kind === 'public' && !isSignIn
-            ? (await ask(service, targetOf(route, service.world), method, { ...session, headers: {} })).status
+            ? (await ask(service, targetOf(route, service.fixture), method, { ...session, headers: {} })).status
             : 403
         if (status !== expected)
           wrong.push(`${method} ${route.fullPath}: ${status}, not ${expected}, for ${Object.keys(headers).join('+')}`)
@@ -157,8 +157,8 @@ test.serial('to an outsider, what is hidden and what does not exist are one answ
     const { access } = route.bound.route
     if (access.kind !== 'granted') continue
     for (const method of route.methods) {
-      const real = targetOf(route, service.world)
-      const { names: absentNames, values } = withAbsent(route, service.world)
+      const real = targetOf(route, service.fixture)
+      const { names: absentNames, values } = withAbsent(route, service.fixture)
       const missing = targetOf(route, { names: absentNames })
       const headers = method === 'GET' ? {} : harmless
       const [there, absent] = [

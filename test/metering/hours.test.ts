@@ -35,7 +35,7 @@ test('what is less than a unit is added to the next hour: nothing is lost, and n
 })
 
 /** A deployment whose clock and provider are set. Each hour has 1.5 core-hours. */
-const world = async (database: SqlDatabase, cloud: 'cloudA' | 'cloudC' = 'cloudA') => {
+const fixture = async (database: SqlDatabase, cloud: 'cloudA' | 'cloudC' = 'cloudA') => {
   const sentA: MeterUsage[] = []
   const sentC: UsageReport[] = []
   const state = { now: instantOf(12, 20), refusal: '', isTrusted: true, milliCpuSeconds: 5_400_000n }
@@ -71,7 +71,7 @@ const [sqlite] = eachDatabase()
 test('an hour is sent once, ten minutes after its end, with what was left of the hour before', async (t) => {
   const database = await sqlite!.open()
   t.teardown(() => database.close())
-  const { state, sentA, run } = await world(database)
+  const { state, sentA, run } = await fixture(database)
   await run()
   await run()
   t.deepEqual(
@@ -95,7 +95,7 @@ test('an hour is sent once, ten minutes after its end, with what was left of the
 test('hours of an outage are sent as they were, in order; those that are too old are lost, and counted', async (t) => {
   const database = await sqlite!.open()
   t.teardown(() => database.close())
-  const { state, hours, sentA, run } = await world(database)
+  const { state, hours, sentA, run } = await fixture(database)
   state.refusal = 'RequestTimeout'
   await run()
   state.now = instantOf(14, 20)
@@ -123,7 +123,7 @@ test('hours of an outage are sent as they were, in order; those that are too old
 test('a refusal that is final loses the hour and not the next one; any other one is tried again', async (t) => {
   const database = await sqlite!.open()
   t.teardown(() => database.close())
-  const { state, hours, sentA, run } = await world(database)
+  const { state, hours, sentA, run } = await fixture(database)
   state.refusal = 'DuplicateRequestException'
   await run()
   state.refusal = 'CustomerNotEntitledException'
@@ -139,7 +139,7 @@ test('a refusal that is final loses the hour and not the next one; any other one
 test('nothing is sent while the clock is not reliable', async (t) => {
   const database = await sqlite!.open()
   t.teardown(() => database.close())
-  const { state, sentA, run } = await world(database)
+  const { state, sentA, run } = await fixture(database)
   state.isTrusted = false
   await run()
   t.is(sentA.length, 0)
@@ -148,7 +148,7 @@ test('nothing is sent while the clock is not reliable', async (t) => {
 test('cloud C gets the hour with its end', async (t) => {
   const database = await sqlite!.open()
   t.teardown(() => database.close())
-  const { sentC, run } = await world(database, 'cloudC')
+  const { sentC, run } = await fixture(database, 'cloudC')
   await run()
   t.like(sentC[0], {
     serviceName: 'product-1',

@@ -123,43 +123,43 @@ const checking = (isStrict = false) => {
 test.serial('a check stands for 60 seconds; one that fails later leaves the last one in force', async (t) => {
   const clock = sinon.useFakeTimers({ toFake: ['performance'] })
   t.teardown(() => clock.restore())
-  const world = checking()
+  const fixture = checking()
   for (const [passed, checks] of [
     [0, 1],
     [59_000, 1],
     [2_000, 2],
   ] as const) {
     clock.tick(passed)
-    t.true(isRight(await world.report()))
-    t.is(world.now.checks, checks)
+    t.true(isRight(await fixture.report()))
+    t.is(fixture.now.checks, checks)
   }
   clock.tick(61_000)
-  world.finds({ kind: 'failed', code: 'RequestTimeout', message: 'late', mayBeRecorded: true, attempts: 3 })
-  t.true(isRight(await world.report()))
-  t.is(world.now.checks, 3)
+  fixture.finds({ kind: 'failed', code: 'RequestTimeout', message: 'late', mayBeRecorded: true, attempts: 3 })
+  t.true(isRight(await fixture.report()))
+  t.is(fixture.now.checks, 3)
 })
 
 test('nothing is reported if a check finds errors or, without an earlier one, fails', async (t) => {
-  const world = checking()
-  world.finds({ kind: 'accepted', answer: [{ code: 'BILLING_DISABLED', detail: 'unpaid' }], attempts: 1 })
-  const refused = await world.report()
+  const fixture = checking()
+  fixture.finds({ kind: 'accepted', answer: [{ code: 'BILLING_DISABLED', detail: 'unpaid' }], attempts: 1 })
+  const refused = await fixture.report()
   t.like(refused, {
     left: {
       kind: 'Upstream',
       origin: { code: 'BILLING_DISABLED', error: { checkErrors: [{ code: 'BILLING_DISABLED', detail: 'unpaid' }] } },
     },
   })
-  world.finds({ kind: 'failed', code: 'RequestTimeout', message: 'late', mayBeRecorded: true, attempts: 3 })
-  t.true(isLeft(await world.report()))
-  t.is(world.now.reports, 0)
+  fixture.finds({ kind: 'failed', code: 'RequestTimeout', message: 'late', mayBeRecorded: true, attempts: 3 })
+  t.true(isLeft(await fixture.report()))
+  t.is(fixture.now.reports, 0)
 })
 
 test('errors of a report are an answer, or a failure where the deployment is strict', async (t) => {
   const reportErrors = [{ operationId: 'x' }]
   for (const isStrict of [false, true]) {
-    const world = checking(isStrict)
-    world.answers({ reportErrors })
-    const result = await world.report()
+    const fixture = checking(isStrict)
+    fixture.answers({ reportErrors })
+    const result = await fixture.report()
     if (isStrict) t.like(result, { left: { origin: { code: 'ReportErrors', error: { reportErrors } } } })
     else t.deepEqual(result, { _tag: 'Right', right: { reportErrors } })
   }

@@ -144,7 +144,7 @@ const plantUsedHour = async (database: SqlDatabase, hour: number): Promise<void>
 }
 
 /** A deployment that reports its hours, whose processes are started and killed. */
-const makeWorld = async (t: ExecutionContext, cloud: 'A' | 'C') => {
+const makeFixture = async (t: ExecutionContext, cloud: 'A' | 'C') => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-running-hours-'))
   const file = join(folder, 'moorage.sqlite')
   const provider = await (cloud === 'A' ? providerA() : providerC(folder))
@@ -219,37 +219,37 @@ const makeWorld = async (t: ExecutionContext, cloud: 'A' | 'C') => {
 }
 
 /** Usage that is read by the report of an hour is planted before the first one of it is sent. */
-const plantBefore = async (world: Awaited<ReturnType<typeof makeWorld>>, hour: number): Promise<void> => {
-  const empty = await world.start('unused')
-  await world.reported('unused')
+const plantBefore = async (fixture: Awaited<ReturnType<typeof makeFixture>>, hour: number): Promise<void> => {
+  const empty = await fixture.start('unused')
+  await fixture.reported('unused')
   await empty.stop()
-  await plantUsedHour(world.database(), hour)
+  await plantUsedHour(fixture.database(), hour)
 }
 
 for (const cloud of ['A', 'C'] as const) {
   test(`cloud ${cloud}: a service bills the closed hour once, also if it is killed before, during and after the answer`, async (t) => {
-    const world = await makeWorld(t, cloud)
-    const { provider } = world
+    const fixture = await makeFixture(t, cloud)
+    const { provider } = fixture
     const hour = newestHour()
-    await plantBefore(world, hour)
+    await plantBefore(fixture, hour)
 
     const isSeen = (count: number) => until('a report arrives', () => provider.reports().length > count || undefined)
     const known = () => provider.reports().length
     /** Kills the service at a moment of its report, and starts it again. */
     const survives = async (dimension: string, moment: () => Promise<void>): Promise<void> => {
       const before = known()
-      await world.start(dimension)
+      await fixture.start(dimension)
       await isSeen(before)
       await moment()
-      await world.kill()
+      await fixture.kill()
       provider.recover()
-      await world.start(dimension)
-      await world.reported(dimension)
-      await world.stop()
+      await fixture.start(dimension)
+      await fixture.reported(dimension)
+      await fixture.stop()
       const asked = provider.reports().slice(before)
       t.true(asked.length >= 2, dimension)
       t.is(new Set(asked).size, 1, 'each attempt has the same token')
-      const billed = world.billedOf(dimension)
+      const billed = fixture.billedOf(dimension)
       t.true(billed.length >= 1, dimension)
       t.deepEqual(
         billed.filter(([place]) => place === placeOf(dimension, hour)),
@@ -262,7 +262,7 @@ for (const cloud of ['A', 'C'] as const) {
     provider.fail('hanging')
     await survives('during', async () => undefined)
     // The answer arrives while nothing can be written: what the provider said is not recorded.
-    const writer = new Database(world.file)
+    const writer = new Database(fixture.file)
     let answered = false
     provider.onReport(() => {
       writer.exec('begin immediate')
@@ -271,10 +271,10 @@ for (const cloud of ['A', 'C'] as const) {
     await survives('after', async () => {
       await until('the provider has answered', () => answered || undefined)
       provider.onReport(() => undefined)
-      await world.kill()
+      await fixture.kill()
       writer.exec('rollback')
       writer.close()
-      const rows = await world
+      const rows = await fixture
         .database()
         .query<{ state: string }>((k) => k('metering_usage').where('state', 'sent').select('state'))
       t.is(rows.length, 1)
@@ -282,39 +282,39 @@ for (const cloud of ['A', 'C'] as const) {
   })
 
   test(`cloud ${cloud}: after an outage the hours are billed in order, and those that are too old are counted`, async (t) => {
-    const world = await makeWorld(t, cloud)
-    const { provider } = world
-    await (await world.start('first')).stop()
+    const fixture = await makeFixture(t, cloud)
+    const { provider } = fixture
+    await (await fixture.start('first')).stop()
     const newest = newestHour()
-    await world.plantReported('late', newest - 4 * anHour)
+    await fixture.plantReported('late', newest - 4 * anHour)
     provider.fail('unavailable', 6)
-    await world.start('late')
+    await fixture.start('late')
     await until('the outage is known', async () => {
-      const [, first] = await world.hours('late')
+      const [, first] = await fixture.hours('late')
       return (first !== undefined && first.reason !== '') || undefined
     })
-    t.deepEqual(world.billedOf('late'), [])
-    await world.stop()
+    t.deepEqual(fixture.billedOf('late'), [])
+    await fixture.stop()
     provider.recover()
-    await world.start('late')
-    await world.reported('late')
-    await world.stop()
-    const places = world.billedOf('late').map(([place]) => place)
+    await fixture.start('late')
+    await fixture.reported('late')
+    await fixture.stop()
+    const places = fixture.billedOf('late').map(([place]) => place)
     t.deepEqual(
       places.slice(0, 4),
       [3, 2, 1, 0].map((ago) => placeOf('late', newest - ago * anHour)),
     )
 
     if (cloud === 'C') return
-    await world.plantReported('old', newest - 8 * anHour)
-    const service = await world.start('old')
-    await world.reported('old')
-    const hours = (await world.hours('old')).slice(1)
+    await fixture.plantReported('old', newest - 8 * anHour)
+    const service = await fixture.start('old')
+    await fixture.reported('old')
+    const hours = (await fixture.hours('old')).slice(1)
     const lost = hours.filter(({ state }) => state === 'lost')
     t.true(lost.length >= 3 && lost.length < 8, `${lost.length}`)
     t.deepEqual([...new Set(lost.map(({ reason }) => reason))], ['TooLate'])
     t.deepEqual(
-      world.billedOf('old').map(([place]) => place),
+      fixture.billedOf('old').map(([place]) => place),
       hours.filter(({ state }) => state === 'reported').map(({ hour_at: at }) => placeOf('old', Number(at))),
     )
     const figures = await (await fetch(new URL('/metrics', service.opsUrl))).text()

@@ -1,13 +1,13 @@
 import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeDashboardHttp } from '../../adapters/dashboards/dashboard-http.ts'
-import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-fixture.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
-import type { MetricsWorld } from './metrics-world.ts'
-import { metricsOfPier, startMetricsWorld } from './metrics-world.ts'
+import type { MetricsFixture } from './metrics-fixture.ts'
+import { metricsOfPier, startMetricsFixture } from './metrics-fixture.ts'
 import { startStandIn, valueAt } from './stand-in.ts'
 
-let world: MetricsWorld
+let fixture: MetricsFixture
 let proxyCluster: FakeKubernetes
 const keeper = 'proxykeeper'
 
@@ -36,7 +36,7 @@ const serveObjects = (kubernetes: FakeKubernetes, prefix: string): void =>
   })
 
 test.before(async () => {
-  world = await startMetricsWorld({
+  fixture = await startMetricsFixture({
     MOORAGE_METRICS_PROXY_CLUSTER: `${keeper}/proxy`,
     MOORAGE_METRICS_PROXY_NAMESPACE: 'tsproxy',
     MOORAGE_METRICS_PROXY_INSTANCE: 'main',
@@ -46,12 +46,12 @@ test.before(async () => {
   serveObjects(proxyCluster, '/api/v1/namespaces/tsproxy/')
 })
 test.after.always(async () => {
-  await world.stop()
+  await fixture.stop()
   await proxyCluster.stop()
 })
 
 test('backends are objects of the proxy’s cluster, until no dashboard has the registration', async (t) => {
-  const { service, owner, register, unregister, uid, orgId, kubernetes, perses } = world
+  const { service, owner, register, unregister, uid, orgId, kubernetes, perses } = fixture
   const body = { metrics: metricsOfPier, clusterUID: uid }
   const missing = await register('dashB', owner.token, body)
   t.is(missing.status, 500, 'the cluster of the proxy is not imported yet')

@@ -1,17 +1,17 @@
 import { request, type IncomingHttpHeaders } from 'node:http'
 import test from 'ava'
 import fc from 'fast-check'
-import { expectStatus } from '../clusters/cluster-world.ts'
+import { expectStatus } from '../clusters/cluster-fixture.ts'
 import { openPatiently } from '../support/databases.ts'
-import type { MetricsWorld } from './metrics-world.ts'
-import { idOf, metricsOfPier, startMetricsWorld } from './metrics-world.ts'
+import type { MetricsFixture } from './metrics-fixture.ts'
+import { idOf, metricsOfPier, startMetricsFixture } from './metrics-fixture.ts'
 
-let world: MetricsWorld
+let fixture: MetricsFixture
 
 test.before(async () => {
-  world = await startMetricsWorld()
+  fixture = await startMetricsFixture()
 })
-test.after.always(() => world.stop())
+test.after.always(() => fixture.stop())
 
 interface RawAnswer {
   readonly status: number
@@ -23,11 +23,11 @@ interface RawAnswer {
 const raw = (target: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<RawAnswer> =>
   new Promise((resolve, reject) => {
     const sent = request(
-      world.service.baseUrl,
+      fixture.service.baseUrl,
       {
         method,
         path: `/api/v1/tsproxy/auth/${target}`,
-        headers: { authorization: `Bearer ${world.owner.token}`, ...headers },
+        headers: { authorization: `Bearer ${fixture.owner.token}`, ...headers },
       },
       (res) => {
         const chunks: Buffer[] = []
@@ -46,13 +46,13 @@ const raw = (target: string, headers: Readonly<Record<string, string>> = {}, met
     sent.end()
   })
 
-const identifier = (): string => `${world.orgId}.${world.uid}`
+const identifier = (): string => `${fixture.orgId}.${fixture.uid}`
 
 test('a member gets the tenant, in the body and in a header', async (t) => {
   const { status, json, headers } = await raw(`${identifier()}/api/v1/query`)
   t.is(status, 200)
-  t.deepEqual(json, { owner: world.org, clusterName: 'pier', tenantID: `user.${world.orgId}` })
-  t.is(headers['x-moorage-tenant'], `user.${world.orgId}`)
+  t.deepEqual(json, { owner: fixture.org, clusterName: 'pier', tenantID: `user.${fixture.orgId}` })
+  t.is(headers['x-moorage-tenant'], `user.${fixture.orgId}`)
   t.is(headers.etag, undefined)
 })
 
@@ -83,7 +83,7 @@ test('a proxy may pass what the request carries', async (t) => {
 })
 
 test('any malformed identifier is 400', async (t) => {
-  const { uid, orgId } = world
+  const { uid, orgId } = fixture
   const malformed = [
     '1',
     '1.2.3.4',
@@ -120,24 +120,28 @@ test('any malformed identifier is 400', async (t) => {
 })
 
 test('what does not exist is 404, and what is of others is 401', async (t) => {
-  const { owner, people, importAgain, uid, hook, orgId } = world
+  const { owner, people, importAgain, uid, hook, orgId } = fixture
   t.is((await hook(owner.token, `999999999.${uid}/x`)).status, 404)
   t.is((await hook(owner.token, `${orgId}.00000000-0000-4000-8000-00000000dead/x`)).status, 404)
   const other = await people.person('other')
   const otherOrg = await people.organization(other)
   await importAgain(other, otherOrg)
-  const otherId = await idOf(world.service, otherOrg)
+  const otherId = await idOf(fixture.service, otherOrg)
   const theirs = await hook(owner.token, `${otherId}.${uid}/x`)
   t.is(theirs.status, 401)
   t.false(theirs.text.includes(otherOrg))
   t.is((await hook(other.token, `${otherId}.${uid}/x`)).status, 200)
   t.is((await hook(other.token, `${orgId}.${uid}/x`)).status, 401)
   t.is((await hook(other.token, `${orgId}.00000000-0000-4000-8000-00000000dead/x`)).status, 401, 'nor what it lacks')
-  t.is((await world.service.send('GET', `/api/v1/tsproxy/auth/${orgId}.${uid}/x`)).status, 401, 'without a credential')
+  t.is(
+    (await fixture.service.send('GET', `/api/v1/tsproxy/auth/${orgId}.${uid}/x`)).status,
+    401,
+    'without a credential',
+  )
 })
 
 test('a change of membership counts from the next request on', async (t) => {
-  const { owner, people, service, hook, org, orgId, uid } = world
+  const { owner, people, service, hook, org, orgId, uid } = fixture
   const member = await people.person('member')
   const teams = await service.send('GET', `/api/v1/orgs/${org}/teams`, { token: owner.token })
   const [team] = teams.json as unknown as readonly { id: number }[]
@@ -158,7 +162,7 @@ test('a change of membership counts from the next request on', async (t) => {
 })
 
 test('the name of a tenant outlives a new name of its account', async (t) => {
-  const { people, importAgain, service, uid, hook } = world
+  const { people, importAgain, service, uid, hook } = fixture
   const owner = await people.person('renamer')
   const org = await people.organization(owner)
   await importAgain(owner, org)
@@ -174,7 +178,7 @@ test('the name of a tenant outlives a new name of its account', async (t) => {
 })
 
 test('a token for another organization, for public objects, or without the scope, does not read', async (t) => {
-  const { owner, people, service, orgId, uid, hook } = world
+  const { owner, people, service, orgId, uid, hook } = fixture
   const path = `${orgId}.${uid}/x`
   const second = await people.organization(owner)
   const created = await expectStatus(
@@ -194,7 +198,7 @@ test('a token for another organization, for public objects, or without the scope
 })
 
 test('a client organization is named as one, and only its own members read', async (t) => {
-  const { people, importAgain, service, uid, hook, register } = world
+  const { people, importAgain, service, uid, hook, register } = fixture
   const client = await people.person('client')
   const clientOrg = await people.organization(client)
   await importAgain(client, clientOrg)
@@ -204,18 +208,18 @@ test('a client organization is named as one, and only its own members read', asy
   await database.close()
   const told = await expectStatus(hook(client.token, `${id}.${uid}/x`), 200)
   t.is(told.json.clientOrg, 'true')
-  t.is((await hook(world.owner.token, `${id}.${uid}/x`)).status, 401, 'the provider is no member')
+  t.is((await hook(fixture.owner.token, `${id}.${uid}/x`)).status, 401, 'the provider is no member')
   const body = { metrics: metricsOfPier, clusterUID: uid, clientOrgID: String(id), issueToken: true }
-  t.is((await register('dashB', world.owner.token, body)).status, 404, 'it is not the provider’s')
+  t.is((await register('dashB', fixture.owner.token, body)).status, 404, 'it is not the provider’s')
   const teams = await service.send('GET', `/api/v1/orgs/${clientOrg}/teams`, { token: client.token })
   const [team] = teams.json as unknown as readonly { id: number }[]
   await expectStatus(
-    service.send('PUT', `/api/v1/teams/${team?.id}/members/${world.owner.login}`, { token: client.token }),
+    service.send('PUT', `/api/v1/teams/${team?.id}/members/${fixture.owner.login}`, { token: client.token }),
     204,
   )
-  const registered = await expectStatus(register('dashB', world.owner.token, body), 200)
+  const registered = await expectStatus(register('dashB', fixture.owner.token, body), 200)
   t.is(registered.json.datasource, `${id}.${uid}`)
   t.is(registered.json.projectName, `user.${id}`)
-  const notClient = { ...body, clientOrgID: String(world.orgId) }
-  t.is((await register('dashB', world.owner.token, notClient)).status, 404, 'an ordinary organization is no client')
+  const notClient = { ...body, clientOrgID: String(fixture.orgId) }
+  t.is((await register('dashB', fixture.owner.token, notClient)).status, 404, 'an ordinary organization is no client')
 })

@@ -1,23 +1,23 @@
 import test from 'ava'
 import { RegistrationStorePort } from '../../core/metrics-proxy/ports.ts'
-import { expectStatus } from '../clusters/cluster-world.ts'
+import { expectStatus } from '../clusters/cluster-fixture.ts'
 import type { StandInCall } from './stand-in.ts'
 import { valueAt, wordAt } from './stand-in.ts'
-import type { MetricsWorld } from './metrics-world.ts'
-import { metricsOfPier, startMetricsWorld } from './metrics-world.ts'
+import type { MetricsFixture } from './metrics-fixture.ts'
+import { metricsOfPier, startMetricsFixture } from './metrics-fixture.ts'
 
-let world: MetricsWorld
+let fixture: MetricsFixture
 
 test.before(async () => {
-  world = await startMetricsWorld()
+  fixture = await startMetricsFixture()
 })
-test.after.always(() => world.stop())
+test.after.always(() => fixture.stop())
 
 const both = ['dashA', 'dashB'] as const
 
 /** The token with which the datasource of a registration asks the proxy; undefined if there is no datasource. */
 const proxyTokenOf = (dashboard: 'dashA' | 'dashB', tenant: string, backend: string): string | undefined => {
-  const { grafana, perses } = world
+  const { grafana, perses } = fixture
   const text =
     dashboard === 'dashA'
       ? wordAt(
@@ -34,9 +34,9 @@ const proxyTokenOf = (dashboard: 'dashA' | 'dashB', tenant: string, backend: str
   return /^Bearer (\S+)$/.exec(text)?.[1]
 }
 
-/** An organization of its own with the cluster of the world, so that tests do not meet. */
+/** An organization of its own with the cluster of the fixture, so that tests do not meet. */
 const freshTenant = async () => {
-  const { people, importAgain, service, uid } = world
+  const { people, importAgain, service, uid } = fixture
   const owner = await people.person('keeper')
   const org = await people.organization(owner)
   await importAgain(owner, org)
@@ -45,10 +45,10 @@ const freshTenant = async () => {
   return { owner, org, id, tenant: `user.${id}`, backend: `${id}.${uid}` }
 }
 
-const bodyOf = (changes: object = {}): object => ({ metrics: metricsOfPier, clusterUID: world.uid, ...changes })
+const bodyOf = (changes: object = {}): object => ({ metrics: metricsOfPier, clusterUID: fixture.uid, ...changes })
 
 test('a registration at A makes organization, folder and datasource, and issues a token once', async (t) => {
-  const { grafana, register } = world
+  const { grafana, register } = fixture
   const { owner, tenant, backend } = await freshTenant()
   const { json } = await expectStatus(register('dashA', owner.token, bodyOf({ default: true })), 200)
   const organization = grafana.organization(tenant)
@@ -74,7 +74,7 @@ test('a registration at A makes organization, folder and datasource, and issues 
 })
 
 test('a registration at B makes project, secret, folder and datasource', async (t) => {
-  const { perses, register } = world
+  const { perses, register } = fixture
   const { owner, tenant, backend } = await freshTenant()
   const { json } = await expectStatus(register('dashB', owner.token, bodyOf()), 200)
   t.deepEqual(json, {
@@ -96,9 +96,9 @@ test('a registration at B makes project, secret, folder and datasource', async (
 
 for (const dashboard of both) {
   test(`${dashboard}: the datasource's token passes the hook, and stops when its user leaves`, async (t) => {
-    const { register, hook, service } = world
+    const { register, hook, service } = fixture
     const { owner, org, tenant, backend } = await freshTenant()
-    const member = await world.people.person('member')
+    const member = await fixture.people.person('member')
     const teams = await service.send('GET', `/api/v1/orgs/${org}/teams`, { token: owner.token })
     const owners = (teams.json as unknown as readonly { id: number; name: string }[]).find(
       ({ name }) => name === 'Owners',
@@ -126,8 +126,8 @@ for (const dashboard of both) {
   })
 
   test(`${dashboard}: a registration that changes nothing sends no call`, async (t) => {
-    const { register } = world
-    const standIn = dashboard === 'dashA' ? world.grafana : world.perses
+    const { register } = fixture
+    const standIn = dashboard === 'dashA' ? fixture.grafana : fixture.perses
     const { owner, backend } = await freshTenant()
     const first = await expectStatus(register(dashboard, owner.token, bodyOf()), 200)
     const callsOfOurs = () =>
@@ -146,7 +146,7 @@ for (const dashboard of both) {
   })
 
   test(`${dashboard}: registrations of one cluster at once make one datasource`, async (t) => {
-    const { register, grafana, perses } = world
+    const { register, grafana, perses } = fixture
     const { owner, tenant } = await freshTenant()
     const answers = await Promise.all([1, 2, 3].map(() => register(dashboard, owner.token, bodyOf())))
     t.deepEqual(
@@ -159,12 +159,12 @@ for (const dashboard of both) {
   })
 
   test(`${dashboard}: register and unregister at once end in one of both states`, async (t) => {
-    const { register, unregister, grafana, perses, hook } = world
+    const { register, unregister, grafana, perses, hook } = fixture
     const { owner, tenant, backend } = await freshTenant()
     for (let round = 0; round < 3; round += 1) {
       const [one, other] = await Promise.all([
         register(dashboard, owner.token, bodyOf({ issueToken: true })),
-        unregister(dashboard, owner.token, { clusterUID: world.uid }),
+        unregister(dashboard, owner.token, { clusterUID: fixture.uid }),
       ])
       t.deepEqual([one.status, other.status], [200, 200])
       const made =
@@ -178,8 +178,8 @@ for (const dashboard of both) {
   })
 
   test(`${dashboard}: what a dashboard system that fails leaves is repaired by the same request`, async (t) => {
-    const { register, unregister, service } = world
-    const standIn = dashboard === 'dashA' ? world.grafana : world.perses
+    const { register, unregister, service } = fixture
+    const standIn = dashboard === 'dashA' ? fixture.grafana : fixture.perses
     const { owner, tenant, backend } = await freshTenant()
     const isOurs = ({ path, body }: StandInCall): boolean => {
       const text = `${path} ${JSON.stringify(body ?? '')}`
@@ -201,19 +201,19 @@ for (const dashboard of both) {
         t.false(failed.text.includes('canary'))
         // The next step of a registration is reached only when this one has been made.
         if (verb === 'POST') await expectStatus(register(dashboard, owner.token, bodyOf()), 200)
-        else await expectStatus(unregister(dashboard, owner.token, { clusterUID: world.uid }), 200)
+        else await expectStatus(unregister(dashboard, owner.token, { clusterUID: fixture.uid }), 200)
       }
     }
     t.true(service.logText().includes('canary of the system'), 'the operator learns why')
-    await expectStatus(unregister(dashboard, owner.token, { clusterUID: world.uid }), 200)
+    await expectStatus(unregister(dashboard, owner.token, { clusterUID: fixture.uid }), 200)
   })
 
   // Serial: its rule concerns every call.
   test.serial(
     `${dashboard}: an object that another program makes or deletes between two calls does no harm`,
     async (t) => {
-      const { register } = world
-      const standIn = dashboard === 'dashA' ? world.grafana : world.perses
+      const { register } = fixture
+      const standIn = dashboard === 'dashA' ? fixture.grafana : fixture.perses
       const { owner } = await freshTenant()
       // Each read and each change says at first that the object is missing, so that its making meets one that exists.
       const seen = new Set<string>()
@@ -234,7 +234,7 @@ for (const dashboard of both) {
 }
 
 test('a dashboard system that is down for long does not gather tokens', async (t) => {
-  const { register, perses, service, hook } = world
+  const { register, perses, service, hook } = fixture
   const { owner, tenant, backend } = await freshTenant()
   const tokensOf = async (): Promise<number> => {
     const { json } = await expectStatus(
@@ -261,7 +261,7 @@ test('a dashboard system that is down for long does not gather tokens', async (t
 })
 
 test('B: the default of a project is taken from the other datasource', async (t) => {
-  const { perses, register } = world
+  const { perses, register } = fixture
   const { owner, tenant, backend } = await freshTenant()
   const url = 'https://other.example'
   const plugin = { kind: 'PrometheusDatasource', spec: { proxy: { kind: 'HTTPProxy', spec: { url } } } }
@@ -276,7 +276,7 @@ test('B: the default of a project is taken from the other datasource', async (t)
 })
 
 test('unregistering removes what registering made, and keeps what people made', async (t) => {
-  const { grafana, perses, register, unregister, hook } = world
+  const { grafana, perses, register, unregister, hook } = fixture
   const { owner, tenant, backend } = await freshTenant()
   await expectStatus(register('dashA', owner.token, bodyOf()), 200)
   await expectStatus(register('dashB', owner.token, bodyOf()), 200)
@@ -284,11 +284,11 @@ test('unregistering removes what registering made, and keeps what people made', 
   const organization = grafana.organization(tenant)
   const [folder] = [...(organization?.folders.keys() ?? [])]
   organization?.filledFolders.add(folder ?? '')
-  await expectStatus(unregister('dashA', owner.token, { clusterUID: world.uid }), 200)
+  await expectStatus(unregister('dashA', owner.token, { clusterUID: fixture.uid }), 200)
   t.deepEqual([organization?.datasources.size, organization?.tokens.size, organization?.folders.size], [0, 0, 1])
   t.is((await hook(tokens[0] ?? '', backend)).status, 401)
   t.is((await hook(tokens[1] ?? '', backend)).status, 200, 'the other dashboard system is not concerned')
-  await expectStatus(unregister('dashB', owner.token, { clusterUID: world.uid }), 200)
+  await expectStatus(unregister('dashB', owner.token, { clusterUID: fixture.uid }), 200)
   t.deepEqual(
     [perses.all(tenant, 'datasources'), perses.all(tenant, 'secrets'), perses.all(tenant, 'folders')],
     [[], [], []],
@@ -298,13 +298,13 @@ test('unregistering removes what registering made, and keeps what people made', 
 })
 
 test('projects of a cluster have datasources of their own', async (t) => {
-  const { register, perses, unregister } = world
+  const { register, perses, unregister } = fixture
   const { owner, tenant, backend } = await freshTenant()
   const ofProject = await expectStatus(register('dashB', owner.token, bodyOf({ projectId: 'p-8xk2c' })), 200)
   t.is(ofProject.json.datasource, `${backend}.p-8xk2c`)
   const whole = await expectStatus(register('dashB', owner.token, bodyOf({ projectId: 'p-8xk2c', default: true })), 200)
   t.is(whole.json.datasource, backend)
-  await expectStatus(unregister('dashB', owner.token, { clusterUID: world.uid, projectId: 'p-8xk2c' }), 200)
+  await expectStatus(unregister('dashB', owner.token, { clusterUID: fixture.uid, projectId: 'p-8xk2c' }), 200)
   t.deepEqual(
     perses.all(tenant, 'datasources').map((each) => wordAt(each, 'metadata', 'name')),
     [backend],
@@ -312,7 +312,7 @@ test('projects of a cluster have datasources of their own', async (t) => {
 })
 
 test('bad input is refused, and no system is asked', async (t) => {
-  const { register, grafana } = world
+  const { register, grafana } = fixture
   const { owner, tenant } = await freshTenant()
   const url = { url: 'https://93.184.216.34/prom' }
   const refusals: readonly (readonly [number, object])[] = [
@@ -354,7 +354,7 @@ test('bad input is refused, and no system is asked', async (t) => {
 })
 
 test('only an admin of the account that has the cluster registers it', async (t) => {
-  const { register, unregister, people, service, hook } = world
+  const { register, unregister, people, service, hook } = fixture
   const { owner, org, backend } = await freshTenant()
   const stranger = await people.person('stranger')
   const member = await people.person('member')
@@ -371,7 +371,7 @@ test('only an admin of the account that has the cluster registers it', async (t)
   )
   for (const person of [stranger, member]) {
     t.is((await register('dashA', person.token, bodyOf())).status, 403)
-    t.is((await unregister('dashA', person.token, { clusterUID: world.uid })).status, 403)
+    t.is((await unregister('dashA', person.token, { clusterUID: fixture.uid })).status, 403)
   }
   const unknown = { metrics: metricsOfPier, clusterUID: '00000000-0000-4000-8000-00000000dead' }
   t.is((await register('dashA', stranger.token, unknown)).status, 403)
@@ -382,7 +382,7 @@ test('only an admin of the account that has the cluster registers it', async (t)
 })
 
 test('a cluster that several accounts of the caller have needs the name of the account', async (t) => {
-  const { register, people, importAgain } = world
+  const { register, people, importAgain } = fixture
   const { owner, org, id } = await freshTenant()
   const second = await people.organization(owner)
   await importAgain(owner, second)
@@ -391,11 +391,11 @@ test('a cluster that several accounts of the caller have needs the name of the a
   t.true(unnamed.text.includes('org'))
   const named = await expectStatus(register('dashB', owner.token, bodyOf(), `?org=${org.toUpperCase()}`), 200)
   t.is(named.json.projectName, `user.${id}`)
-  t.is((await register('dashB', owner.token, bodyOf(), `?org=${world.org}`)).status, 404)
+  t.is((await register('dashB', owner.token, bodyOf(), `?org=${fixture.org}`)).status, 404)
 })
 
 test('secrets are sealed, and in no log and no answer', async (t) => {
-  const { register, service } = world
+  const { register, service } = fixture
   const { owner, tenant, backend } = await freshTenant()
   const answers = [
     await register('dashA', owner.token, bodyOf()),

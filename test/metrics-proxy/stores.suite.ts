@@ -3,8 +3,8 @@ import type { NewRegistration, RegistrationStore, TenantDirectory } from '../../
 import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { clusterNameOf, nameOf } from '../authz/account-names.ts'
-import { storeWorld } from '../authz/stored-world.ts'
-import type { World } from '../authz/world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
+import type { Fixture } from '../authz/fixture.ts'
 
 export interface MetricsStoresBench {
   readonly registrations: RegistrationStore
@@ -16,7 +16,7 @@ export interface MetricsStoresBench {
 const [ann, ben, cleo] = [1, 2, 3] as UserId[] as [UserId, UserId, UserId]
 const [org, otherOrg, annsAccount] = [11, 12, 1] as AccountId[] as [AccountId, AccountId, AccountId]
 
-const world: World = {
+const fixture: Fixture = {
   users: [1, 2, 3],
   orgs: [
     {
@@ -77,7 +77,7 @@ const about: SuiteAbout = {
   name: 'metrics-registration-store',
   ports: ['RegistrationStore', 'TenantDirectory'],
   needs: 'The users 1 to 3, the organizations 11 and 12, a cluster of each and of user 1, and tokens of the users.',
-  fill: (database) => storeWorld(database, world),
+  fill: (database) => storeFixture(database, fixture),
 }
 
 /** What stores of registrations and directories of tenants keep to. */

@@ -33,11 +33,11 @@ test('what the service answers is what its own document says', async (t) => {
     for (const method of route.methods) {
       const credentials =
         route.bound.route.access.kind === 'password'
-          ? [{ basic: [service.world.people.owner, password] as const }]
+          ? [{ basic: [service.fixture.people.owner, password] as const }]
           : [{ token: service.adminToken }, { token: alice }, { token: olga }, {}]
       for (const credential of credentials) {
         // Changes go without a body, or with an If-Match that no version meets: they are refused.
-        const { status } = await service.send(method, targetOf(route, service.world), {
+        const { status } = await service.send(method, targetOf(route, service.fixture), {
           ...credential,
           ...(method === 'GET' || route.bound.kind === 'stream' || route.bound.route.body !== undefined
             ? {}
@@ -45,7 +45,7 @@ test('what the service answers is what its own document says', async (t) => {
         })
         seen.set(status, (seen.get(status) ?? 0) + 1)
       }
-      if (method === 'GET' && isPackedWrongly(route, await packedHeaders(service, targetOf(route, service.world))))
+      if (method === 'GET' && isPackedWrongly(route, await packedHeaders(service, targetOf(route, service.fixture))))
         wronglyPacked.push(route.bound.route.id)
     }
   }
@@ -100,7 +100,7 @@ test('OPTIONS names what the document has at a path, and nothing where a paramet
   t.teardown(() => service.stop())
   const document = (await service.send('GET', '/api/v1/openapi.json')).json as OpenApiDocument
   for (const route of service.running.assembly.routes) {
-    const target = targetOf(route, service.world).split('?')[0] ?? ''
+    const target = targetOf(route, service.fixture).split('?')[0] ?? ''
     const { status, headers } = await service.send('OPTIONS', target)
     t.is(status, 204, target)
     const named = String(headers['allow']).split(', ')

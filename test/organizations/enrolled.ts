@@ -1,10 +1,10 @@
 import { IdentityStoresPort } from '../../core/identity/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import type { ServiceWorld } from './service-world.ts'
+import type { ServiceFixture } from './service-fixture.ts'
 
-/** Gives a person of the world a second factor, or takes it away, on the store. */
+/** Gives a person of the fixture a second factor, or takes it away, on the store. */
 export const setSecondFactor = async (
-  { service, idOf }: ServiceWorld,
+  { service, idOf }: ServiceFixture,
   login: string,
   isEnrolled: boolean,
 ): Promise<void> => {

@@ -18,26 +18,26 @@ import {
   renameOrganization,
 } from '../../plugins/organizations/organizations/organizations.routes.ts'
 import { createTeam, deleteTeam, listTeamMembers, listTeams } from '../../plugins/organizations/teams/teams.routes.ts'
-import type { ServiceWorld } from './service-world.ts'
-import { acme, readOrganization, startFixture } from './service-world.ts'
+import type { ServiceFixture } from './service-fixture.ts'
+import { acme, readOrganization, startFixture } from './service-fixture.ts'
 
-let world: ServiceWorld
+let fixture: ServiceFixture
 test.before(async () => {
-  world = await startFixture()
+  fixture = await startFixture()
 })
-test.after.always(() => world.stop())
+test.after.always(() => fixture.stop())
 
 const statusesFor = async (method: string, path: string, body?: unknown): Promise<string> => {
   const statuses: string[] = []
   for (const login of [undefined, 'sam', 'eve', 'vic', 'ed', 'cleo'])
-    statuses.push(String((await world.as(login, method, path, body)).status))
+    statuses.push(String((await fixture.as(login, method, path, body)).status))
   return statuses.join(' ')
 }
 
 test.serial(
   'creating: 201 with all keys, the caller alone in Owners; bad, reserved and taken names are 422',
   async (t) => {
-    const made = await world.as('sam', 'POST', '/orgs', {
+    const made = await fixture.as('sam', 'POST', '/orgs', {
       username: 'Sams.Org',
       full_name: 'S',
       website: 'https://s.example',
@@ -51,7 +51,7 @@ test.serial(
       username: 'Sams.Org',
       full_name: 'S',
       email: '',
-      avatar_url: `${world.service.baseUrl}/api/v1/avatars/drawn/sams.org`,
+      avatar_url: `${fixture.service.baseUrl}/api/v1/avatars/drawn/sams.org`,
       description: '',
       website: 'https://s.example',
       location: '',
@@ -60,7 +60,7 @@ test.serial(
       orgType: 0,
       repo_admin_change_team_access: false,
     })
-    const teams = (await world.call('sam', listTeams, { params: { orgname: 'Sams.Org' } })).value.items
+    const teams = (await fixture.call('sam', listTeams, { params: { orgname: 'Sams.Org' } })).value.items
     t.deepEqual(
       teams.map((team) => [team.name, team.permission, team.type]),
       [
@@ -69,7 +69,7 @@ test.serial(
         ['Viewers', 'read', 'kubernetes'],
       ],
     )
-    const owners = await world.call('sam', listTeamMembers, { params: { teamid: teams[0]?.id ?? 0 } })
+    const owners = await fixture.call('sam', listTeamMembers, { params: { teamid: teams[0]?.id ?? 0 } })
     t.deepEqual(
       owners.value.items.map(({ login }) => login),
       ['sam'],
@@ -86,24 +86,27 @@ test.serial(
       { username: 'x', website: 'nope' },
       { username: 7 },
     ]) {
-      const refused = await world.as('sam', 'POST', '/orgs', body)
+      const refused = await fixture.as('sam', 'POST', '/orgs', body)
       t.is(refused.status, 422, JSON.stringify(body))
       t.is(typeof refused.json.message, 'string')
     }
-    t.is((await world.as(undefined, 'POST', '/orgs', { username: 'x' })).status, 401)
+    t.is((await fixture.as(undefined, 'POST', '/orgs', { username: 'x' })).status, 401)
   },
 )
 
 test.serial(
   'creating: refused with 403 without the right, and for tokens that are confined or read-only',
   async (t) => {
-    await world.call('admin', adminEditUser, {
+    await fixture.call('admin', adminEditUser, {
       params: { username: 'vic' },
       body: { allow_create_organization: false },
     })
-    t.is((await world.as('vic', 'POST', '/orgs', { username: 'vics' })).status, 403)
-    const reading = await world.service.tokenFor('ed', ['read:organization'])
-    t.is((await world.service.send('POST', '/api/v1/orgs', { token: reading, body: { username: 'eds' } })).status, 403)
+    t.is((await fixture.as('vic', 'POST', '/orgs', { username: 'vics' })).status, 403)
+    const reading = await fixture.service.tokenFor('ed', ['read:organization'])
+    t.is(
+      (await fixture.service.send('POST', '/api/v1/orgs', { token: reading, body: { username: 'eds' } })).status,
+      403,
+    )
   },
 )
 
@@ -111,17 +114,17 @@ test.serial(
   'reading: a private organization does not exist for outsiders, its address is for the signed-in',
   async (t) => {
     t.is(await statusesFor('GET', '/orgs/acme'), '404 404 404 200 200 200')
-    t.is((await readOrganization(world, 'admin', 'ACME')).value.username, 'acme')
-    t.is((await world.as(undefined, 'GET', '/orgs/evil')).json.email, '')
-    t.is((await readOrganization(world, 'sam', 'evil')).value.email, 'eve@example.org')
+    t.is((await readOrganization(fixture, 'admin', 'ACME')).value.username, 'acme')
+    t.is((await fixture.as(undefined, 'GET', '/orgs/evil')).json.email, '')
+    t.is((await readOrganization(fixture, 'sam', 'evil')).value.email, 'eve@example.org')
     const [hidden, missing] = [
-      await world.as('sam', 'GET', '/orgs/acme'),
-      await world.as('sam', 'GET', '/orgs/nowhere'),
+      await fixture.as('sam', 'GET', '/orgs/acme'),
+      await fixture.as('sam', 'GET', '/orgs/nowhere'),
     ]
     t.is(hidden.json.message.replace('acme', 'nowhere'), missing.json.message, 'one answer for both')
-    const scoped = await world.service.tokenFor('ada', ['read:user'])
+    const scoped = await fixture.service.tokenFor('ada', ['read:user'])
     t.is(
-      (await world.service.send('GET', '/api/v1/orgs/acme', { token: scoped })).status,
+      (await fixture.service.send('GET', '/api/v1/orgs/acme', { token: scoped })).status,
       404,
       'a token without the scope is a stranger',
     )
@@ -129,37 +132,37 @@ test.serial(
 )
 
 test.serial('lists: by visibility, with Link and X-Total-Count', async (t) => {
-  await world.call('eve', createOrganization, { body: { username: 'halfopen', visibility: 'limited' } })
+  await fixture.call('eve', createOrganization, { body: { username: 'halfopen', visibility: 'limited' } })
   const names = async (login: string) =>
-    (await world.call(login, listOrganizations, { page: { limit: 50 } })).value.items.map(({ username }) => username)
-  const anonymous = await world.as(undefined, 'GET', '/orgs?limit=50')
+    (await fixture.call(login, listOrganizations, { page: { limit: 50 } })).value.items.map(({ username }) => username)
+  const anonymous = await fixture.as(undefined, 'GET', '/orgs?limit=50')
   t.is(anonymous.status, 200)
   t.false(anonymous.text.includes('halfopen'))
   t.true((await names('sam')).includes('halfopen'))
   t.false((await names('ada')).includes('acme'))
   t.true((await names('admin')).includes('acme'))
-  const first = await world.call('admin', listOrganizations, { page: { limit: 1 } })
+  const first = await fixture.call('admin', listOrganizations, { page: { limit: 1 } })
   t.is(first.value.items.length, 1)
   t.true(first.value.total >= 3)
   t.regex(String(first.headers['link']), /rel="next"/)
-  t.is((await world.as('sam', 'GET', '/orgs?page=0&limit=0')).status, 200)
+  t.is((await fixture.as('sam', 'GET', '/orgs?page=0&limit=0')).status, 200)
 })
 
 test.serial("a user's organizations: one's own all, another's only what one may know", async (t) => {
-  const own = await world.call('ada', listOwnOrganizations)
+  const own = await fixture.call('ada', listOwnOrganizations)
   t.deepEqual(
     own.value.items.map(({ username }) => username),
     ['acme'],
   )
   const ofAda = async (login: string) =>
-    (await world.call(login, listOrganizationsOfUser, { params: { username: 'ada' } })).value.items.map(
+    (await fixture.call(login, listOrganizationsOfUser, { params: { username: 'ada' } })).value.items.map(
       ({ username }) => username,
     )
   t.deepEqual(await ofAda('vic'), ['acme'], 'fellow members know')
   t.deepEqual(await ofAda('eve'), [])
   t.deepEqual(await ofAda('admin'), ['acme'])
-  t.is((await world.as('ada', 'GET', '/users/nobody/orgs')).status, 404)
-  t.is((await world.as('ada', 'GET', '/users/acme/orgs')).status, 404)
+  t.is((await fixture.as('ada', 'GET', '/users/nobody/orgs')).status, 404)
+  t.is((await fixture.as('ada', 'GET', '/users/acme/orgs')).status, 404)
 })
 
 test.serial(
@@ -172,20 +175,20 @@ test.serial(
       location: 'L',
       fleetManagementClusterEndPoint: 'https://f.example',
     }
-    t.like((await world.call('ada', editOrganization, { params: acme, body: full })).value.value, full)
-    const edited = await world.call('adam', editOrganization, { params: acme, body: { location: '' } })
+    t.like((await fixture.call('ada', editOrganization, { params: acme, body: full })).value.value, full)
+    const edited = await fixture.call('adam', editOrganization, { params: acme, body: { location: '' } })
     t.like(edited.value.value, { ...full, location: '', visibility: 'private', email: 'ada@example.org' })
     t.is(await statusesFor('PATCH', '/orgs/acme', { location: 'x' }), '401 404 404 403 403 403')
     t.is(
-      (await world.as('sam', 'PATCH', '/orgs/evil', { location: 'x' })).status,
+      (await fixture.as('sam', 'PATCH', '/orgs/evil', { location: 'x' })).status,
       403,
       'a public organization may be known',
     )
-    const shared = await world.call('ada', editOrganization, { params: acme, body: { email: 'eve@example.org' } })
+    const shared = await fixture.call('ada', editOrganization, { params: acme, body: { email: 'eve@example.org' } })
     t.is(shared.value.value.email, 'eve@example.org', 'an address that a user has: no 500')
-    t.is((await world.as('ada', 'PATCH', '/orgs/acme', { email: 'nope' })).status, 422)
+    t.is((await fixture.as('ada', 'PATCH', '/orgs/acme', { email: 'nope' })).status, 422)
     t.like(
-      (await world.as(undefined, 'GET', '/orgs/evil')).json,
+      (await fixture.as(undefined, 'GET', '/orgs/evil')).json,
       { location: '' },
       'the other organization is as it was',
     )
@@ -193,45 +196,45 @@ test.serial(
 )
 
 test.serial('editing: If-Match guards the change', async (t) => {
-  const { headers } = await world.as('ada', 'GET', '/orgs/acme')
+  const { headers } = await fixture.as('ada', 'GET', '/orgs/acme')
   const options = { headers: { 'If-Match': String(headers['etag']) } }
-  t.is((await world.as('ada', 'PATCH', '/orgs/acme', { description: 'first' }, options)).status, 200)
-  t.is((await world.as('ada', 'PATCH', '/orgs/acme', { description: 'second' }, options)).status, 412)
-  t.is((await readOrganization(world, 'ada', 'acme')).value.description, 'first')
+  t.is((await fixture.as('ada', 'PATCH', '/orgs/acme', { description: 'first' }, options)).status, 200)
+  t.is((await fixture.as('ada', 'PATCH', '/orgs/acme', { description: 'second' }, options)).status, 412)
+  t.is((await readOrganization(fixture, 'ada', 'acme')).value.description, 'first')
 })
 
 test.serial(
   'owners: only they rename and delete; the old name redirects callers who may see the organization',
   async (t) => {
     t.is(await statusesFor('GET', '/orgs/acme/is-owner'), '401 403 403 403 403 403')
-    t.is((await world.call('ada', isOwner, { params: acme })).status, 200)
-    t.is((await world.as('adam', 'POST', '/orgs/acme/rename', { new_name: 'mine' })).status, 403)
-    t.is((await world.as('adam', 'DELETE', '/orgs/acme')).status, 403)
-    await world.call('sam', createOrganization, { body: { username: 'before', visibility: 'private' } })
-    t.is((await world.as('sam', 'POST', '/orgs/before/rename', { new_name: 'acme' })).status, 422)
+    t.is((await fixture.call('ada', isOwner, { params: acme })).status, 200)
+    t.is((await fixture.as('adam', 'POST', '/orgs/acme/rename', { new_name: 'mine' })).status, 403)
+    t.is((await fixture.as('adam', 'DELETE', '/orgs/acme')).status, 403)
+    await fixture.call('sam', createOrganization, { body: { username: 'before', visibility: 'private' } })
+    t.is((await fixture.as('sam', 'POST', '/orgs/before/rename', { new_name: 'acme' })).status, 422)
     t.is(
-      (await world.call('sam', renameOrganization, { params: { orgname: 'before' }, body: { new_name: 'after' } }))
+      (await fixture.call('sam', renameOrganization, { params: { orgname: 'before' }, body: { new_name: 'after' } }))
         .status,
       204,
     )
-    const moved = await world.call('sam', getOrganization, { params: { orgname: 'before' } })
+    const moved = await fixture.call('sam', getOrganization, { params: { orgname: 'before' } })
     t.deepEqual(moved.value, new Redirect(307, '/api/v1/orgs/after'))
-    t.is((await world.as('eve', 'GET', '/orgs/before')).status, 404, 'the new name is not given away')
-    t.is((await world.as('sam', 'GET', '/orgs/before/members')).status, 404)
-    t.is((await world.as('sam', 'PATCH', '/orgs/before', { location: 'x' })).status, 404)
-    t.is((await world.call('sam', deleteOrganization, { params: { orgname: 'after' } })).status, 204)
-    t.is((await world.as('sam', 'GET', '/orgs/before')).status, 404)
-    t.is((await world.as('sam', 'DELETE', '/orgs/after')).status, 404)
+    t.is((await fixture.as('eve', 'GET', '/orgs/before')).status, 404, 'the new name is not given away')
+    t.is((await fixture.as('sam', 'GET', '/orgs/before/members')).status, 404)
+    t.is((await fixture.as('sam', 'PATCH', '/orgs/before', { location: 'x' })).status, 404)
+    t.is((await fixture.call('sam', deleteOrganization, { params: { orgname: 'after' } })).status, 204)
+    t.is((await fixture.as('sam', 'GET', '/orgs/before')).status, 404)
+    t.is((await fixture.as('sam', 'DELETE', '/orgs/after')).status, 404)
   },
 )
 
 test.serial('permissions of a user: told to the user and to members', async (t) => {
   const all = { can_create_repository: false, can_read: true }
   const permissionsOf = async (login: string, username: string, org: string) =>
-    (await world.call(login, getPermissionsOfUser, { params: { username, org } })).value
+    (await fixture.call(login, getPermissionsOfUser, { params: { username, org } })).value
   t.deepEqual(await permissionsOf('ada', 'ada', 'acme'), { ...all, is_owner: true, is_admin: true, can_write: true })
   t.deepEqual(await permissionsOf('vic', 'ed', 'acme'), { ...all, is_owner: false, is_admin: false, can_write: true })
-  t.is((await world.as('eve', 'GET', '/users/ada/orgs/acme/permissions')).status, 404)
+  t.is((await fixture.as('eve', 'GET', '/users/ada/orgs/acme/permissions')).status, 404)
   t.false((await permissionsOf('ada', 'ada', 'evil')).can_read)
 })
 
@@ -245,34 +248,34 @@ test.serial('a person is no organization, under any of these routes', async (t) 
     ['GET', '/orgs/ada/teams', undefined],
     ['PUT', '/orgs/ada/memberships/sam', { role: 'owner' }],
   ] as const) {
-    t.is((await world.as('ada', method, path, body)).status, 404, `${method} ${path}`)
+    t.is((await fixture.as('ada', method, path, body)).status, 404, `${method} ${path}`)
   }
-  t.is((await world.call('ada', getCaller)).value.login, 'ada')
+  t.is((await fixture.call('ada', getCaller)).value.login, 'ada')
 })
 
 /*
  * What the servers of this interface's lineage are known to do wrong, each as a case. The second factor's reuse and the
  * search by an index stand in test/identity.
  */
-let lineageDefectsWorld: ServiceWorld
+let lineageDefectsFixture: ServiceFixture
 test.before(async () => {
-  lineageDefectsWorld = await startFixture()
+  lineageDefectsFixture = await startFixture()
 })
-test.after.always(() => lineageDefectsWorld?.stop())
+test.after.always(() => lineageDefectsFixture?.stop())
 
-const as: ServiceWorld['as'] = (...request) => lineageDefectsWorld.as(...request)
-const call: ServiceWorld['call'] = (caller, route, ...input) => lineageDefectsWorld.call(caller, route, ...input)
-const teamId: ServiceWorld['teamId'] = (...team) => lineageDefectsWorld.teamId(...team)
-const status = async (...request: Parameters<ServiceWorld['as']>): Promise<number> => (await as(...request)).status
+const as: ServiceFixture['as'] = (...request) => lineageDefectsFixture.as(...request)
+const call: ServiceFixture['call'] = (caller, route, ...input) => lineageDefectsFixture.call(caller, route, ...input)
+const teamId: ServiceFixture['teamId'] = (...team) => lineageDefectsFixture.teamId(...team)
+const status = async (...request: Parameters<ServiceFixture['as']>): Promise<number> => (await as(...request)).status
 
 test('an edited organization keeps what the request leaves out, and loses what it empties', async (t) => {
   const full = { full_name: 'Evil Corp', description: 'not nice', website: 'https://evil.example', location: 'Here' }
   const params = { orgname: 'evil' }
   await call('eve', editOrganization, { params, body: full })
   await call('eve', editOrganization, { params, body: { location: 'There' } })
-  t.like((await readOrganization(lineageDefectsWorld, 'eve', 'evil')).value, { ...full, location: 'There' })
+  t.like((await readOrganization(lineageDefectsFixture, 'eve', 'evil')).value, { ...full, location: 'There' })
   await call('eve', editOrganization, { params, body: { description: '' } })
-  t.like((await readOrganization(lineageDefectsWorld, 'eve', 'evil')).value, {
+  t.like((await readOrganization(lineageDefectsFixture, 'eve', 'evil')).value, {
     ...full,
     location: 'There',
     description: '',
@@ -328,7 +331,7 @@ test('an outsider learns nothing of a private organization, on every one of its 
 })
 
 test('the permissions of an organization are returned, not a server error', async (t) => {
-  const { value } = await readOrganization(lineageDefectsWorld, 'ada', 'acme')
+  const { value } = await readOrganization(lineageDefectsFixture, 'ada', 'acme')
   const allowed = await call('ada', listAllowedPermissions, {
     query: { org: 'acme' },
     body: [{ objectType: 'organization', objectID: value.id }],
@@ -340,8 +343,8 @@ test('acting as another user checks the target, and the scope of the token', asy
   t.is(await status('admin', 'GET', '/user?sudo=acme'), 422)
   t.is(await status('admin', 'GET', '/user?sudo=nobody-at-all'), 404)
   t.is(await status('sam', 'GET', '/user?sudo=ada'), 403)
-  const weak = await lineageDefectsWorld.service.tokenFor('admin', ['read:user', 'write:admin'])
-  t.is((await lineageDefectsWorld.service.send('GET', '/api/v1/user?sudo=ada', { token: weak })).status, 403)
+  const weak = await lineageDefectsFixture.service.tokenFor('admin', ['read:user', 'write:admin'])
+  t.is((await lineageDefectsFixture.service.send('GET', '/api/v1/user?sudo=ada', { token: weak })).status, 403)
   await call('admin', adminCreateUser, {
     body: { username: 'shut', email: 'shut@example.org', password: 'a long passphrase of ours' },
   })

@@ -16,24 +16,24 @@ import { listOwnTeams, listTeams } from '../../plugins/organizations/teams/teams
 import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
 import { setSecondFactor } from './enrolled.ts'
-import type { ServiceWorld } from './service-world.ts'
-import { acme, startFixture } from './service-world.ts'
+import type { ServiceFixture } from './service-fixture.ts'
+import { acme, startFixture } from './service-fixture.ts'
 
-let world: ServiceWorld
+let fixture: ServiceFixture
 let mails: MailFolder
 const folder = mkdtempSync(join(tmpdir(), 'moorage-mails-'))
 const dayMs = 24 * 3600 * 1000
 test.before(async () => {
-  world = await startFixture({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
+  fixture = await startFixture({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
   mails = readMailFolder(folder)
 })
 test.after.always(async () => {
-  await world?.stop()
+  await fixture?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
 const change = (login: string, body: object, options: object = {}, org = 'acme') =>
-  world.as(login, 'PATCH', `/orgs/${org}/policies`, body, options)
+  fixture.as(login, 'PATCH', `/orgs/${org}/policies`, body, options)
 const changed = async (
   login: string,
   body: {
@@ -41,10 +41,10 @@ const changed = async (
     readonly two_factor_grace_days?: number
     readonly max_token_life_days?: number
   },
-) => (await world.call(login, editPolicies, { params: acme, body })).value.value
+) => (await fixture.call(login, editPolicies, { params: acme, body })).value.value
 const teamsSeenBy = async (login: string) =>
-  (await world.call(login, listTeams, { params: acme })).value.items.map(({ name }) => name)
-const get = (login: string, path: string) => world.as(login, 'GET', path)
+  (await fixture.call(login, listTeams, { params: acme })).value.items.map(({ name }) => name)
+const get = (login: string, path: string) => fixture.as(login, 'GET', path)
 const password = (login: string) => ({ basic: [login, 'a long passphrase of ours'] as const })
 const inside = [
   '/orgs/acme/teams',
@@ -77,14 +77,14 @@ test.serial('policies: members see them, owners change them, strangers find noth
   const first = await change('ada', { two_factor_grace_days: 7 }, { headers: { 'If-Match': etag } })
   t.is(first.status, 200, first.text)
   t.is((await change('ada', { two_factor_grace_days: 8 }, { headers: { 'If-Match': etag } })).status, 412)
-  t.is((await world.call('vic', getPolicies, { params: acme })).value.value.two_factor_grace_days, 7)
+  t.is((await fixture.call('vic', getPolicies, { params: acme })).value.value.two_factor_grace_days, 7)
 })
 
 test.serial('to require a second factor, the caller must have one', async (t) => {
   const refused = await change('ada', { require_two_factor: true, two_factor_grace_days: 10 })
   t.is(refused.status, 422)
   t.is(refused.json.code, 'PolicyRefused')
-  await setSecondFactor(world, 'ada', true)
+  await setSecondFactor(fixture, 'ada', true)
   const set = await changed('ada', { require_two_factor: true, two_factor_grace_days: 10 })
   const from = set.two_factor_from?.getTime() ?? 0
   t.true(Math.abs(from - Date.now() - 10 * dayMs) < 60_000)
@@ -94,7 +94,7 @@ test.serial(
   'in the grace period members have access, and are notified by mail once, and once more near its end',
   async (t) => {
     t.true((await teamsSeenBy('vic')).includes('Viewers'))
-    const { container } = world.service.running
+    const { container } = fixture.service.running
     const tellAt = (at: Date) =>
       makeNotifySecondFactor({
         unitOfWork: container.resolve(OrganizationUnitOfWorkPort),
@@ -122,7 +122,7 @@ test.serial(
     for (const path of inside) {
       for (const answer of [
         await get('vic', path),
-        await world.as(undefined, 'GET', path, undefined, password('vic')),
+        await fixture.as(undefined, 'GET', path, undefined, password('vic')),
       ]) {
         t.is(answer.status, 403, path)
         t.is(answer.json.code, 'SecondFactorDemanded', path)
@@ -131,22 +131,22 @@ test.serial(
       t.true((await get('ada', path)).status < 300, path)
       t.not((await get('sam', path)).json?.code, 'SecondFactorDemanded', 'a stranger learns nothing of it')
     }
-    t.is((await world.as('vic', 'POST', '/orgs/acme/teams', { name: 'x' })).json.code, 'SecondFactorDemanded')
-    t.is((await world.call('vic', getOrganization, { params: acme })).status, 200, 'the profile is returned')
+    t.is((await fixture.as('vic', 'POST', '/orgs/acme/teams', { name: 'x' })).json.code, 'SecondFactorDemanded')
+    t.is((await fixture.call('vic', getOrganization, { params: acme })).status, 200, 'the profile is returned')
     t.deepEqual(
-      (await world.call('vic', listOwnOrganizations)).value.items.map(({ username }) => username),
+      (await fixture.call('vic', listOwnOrganizations)).value.items.map(({ username }) => username),
       ['acme'],
     )
-    t.deepEqual((await world.call('vic', listOwnTeams)).value.items, [])
+    t.deepEqual((await fixture.call('vic', listOwnTeams)).value.items, [])
     t.true((await teamsSeenBy('admin')).includes('Viewers'), 'a site admin')
     t.is(
-      (await world.as('admin', 'GET', '/orgs/acme/teams?sudo=vic')).json.code,
+      (await fixture.as('admin', 'GET', '/orgs/acme/teams?sudo=vic')).json.code,
       'SecondFactorDemanded',
       'not as another user',
     )
     t.is(
       (
-        await world.as('vic', 'POST', '/authz/objects/allowed-permissions?org=acme', [
+        await fixture.as('vic', 'POST', '/authz/objects/allowed-permissions?org=acme', [
           { objectType: 'organization', objectID: 1 },
         ])
       ).status,
@@ -158,10 +158,10 @@ test.serial(
 test.serial(
   'a member who does not meet the entry requirements may leave, by either route, and nothing else',
   async (t) => {
-    const uid = (login: string) => `uid=${world.idOf(login)}`
-    t.is((await world.as('vic', 'DELETE', '/orgs/acme/members/ed')).json.code, 'SecondFactorDemanded')
+    const uid = (login: string) => `uid=${fixture.idOf(login)}`
+    t.is((await fixture.as('vic', 'DELETE', '/orgs/acme/members/ed')).json.code, 'SecondFactorDemanded')
     for (const action of ['private', 'public', 'remove']) {
-      const refused = await world.as(
+      const refused = await fixture.as(
         'adam',
         'POST',
         `/orgs/acme/members/action/${action}?${uid(action === 'remove' ? 'ed' : 'adam')}`,
@@ -172,10 +172,10 @@ test.serial(
       ['DELETE', '/orgs/acme/members/ed'],
       ['POST', `/orgs/acme/members/action/leave?${uid('ed')}`],
     ] as const) {
-      const left = await world.as('ed', method, path)
+      const left = await fixture.as('ed', method, path)
       t.true(left.status < 300, left.text)
       t.is((await get('ada', '/orgs/acme/members/ed')).status, 404)
-      const back = await world.call('admin', setMembership, {
+      const back = await fixture.call('admin', setMembership, {
         params: { orgname: 'acme', username: 'ed' },
         body: { role: 'member' },
       })
@@ -185,10 +185,10 @@ test.serial(
 )
 
 test.serial('with a second factor the member has access at the next request, and loses it without', async (t) => {
-  await setSecondFactor(world, 'vic', true)
+  await setSecondFactor(fixture, 'vic', true)
   for (const path of inside) t.true((await get('vic', path)).status < 300, path)
-  t.is((await world.call('vic', listOwnTeams)).value.items.length, 1)
-  await setSecondFactor(world, 'vic', false)
+  t.is((await fixture.call('vic', listOwnTeams)).value.items.length, 1)
+  await setSecondFactor(fixture, 'vic', false)
   t.is((await get('vic', '/orgs/acme/teams')).json.code, 'SecondFactorDemanded')
   t.false((await changed('ada', { require_two_factor: false })).require_two_factor)
   t.true((await teamsSeenBy('vic')).includes('Viewers'))
@@ -197,9 +197,9 @@ test.serial('with a second factor the member has access at the next request, and
 test.serial(
   'a token that lives longer than the organization allows opens nothing there; sessions and passwords do',
   async (t) => {
-    await setSecondFactor(world, 'ada', false)
+    await setSecondFactor(fixture, 'ada', false)
     const making = (login: string, expires_at?: string) =>
-      world.as(
+      fixture.as(
         undefined,
         'POST',
         `/users/${login}/tokens`,
@@ -213,7 +213,7 @@ test.serial(
       await making('vic', inDays(30)),
     ]
     t.is((await change('ada', { max_token_life_days: 30 }, password('ada'))).status, 200)
-    const ask = (token: string, path = '/orgs/acme/teams') => world.service.send('GET', `/api/v1${path}`, { token })
+    const ask = (token: string, path = '/orgs/acme/teams') => fixture.service.send('GET', `/api/v1${path}`, { token })
     for (const { json } of [forEver, long]) {
       for (const path of inside) {
         const answer = await ask(json.sha1, path)
@@ -225,7 +225,7 @@ test.serial(
     }
     t.is((await ask(short.json.sha1)).status, 200)
     t.is((await ask(short.json.sha1, '/user/teams')).json.length, 1)
-    t.is((await world.as(undefined, 'GET', '/orgs/acme/teams', undefined, password('vic'))).status, 200)
+    t.is((await fixture.as(undefined, 'GET', '/orgs/acme/teams', undefined, password('vic'))).status, 200)
     t.is((await get('admin', '/orgs/acme/teams')).status, 200)
     t.is((await change('ada', { max_token_life_days: 0 }, password('ada'))).status, 200)
     t.is((await ask(forEver.json.sha1)).status, 200)

@@ -1,9 +1,9 @@
 // process: waiting - uses components
 import { chartOf } from './chart-archive.ts'
 import { chartSource } from './chart-source.ts'
-import { packageClient, startCharts } from './package-world.ts'
+import { packageClient, startCharts } from './package-fixture.ts'
 import { startWorkloadController } from './workload-controller.ts'
-import { expectStatus, importCluster, makePeople } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople } from '../clusters/cluster-fixture.ts'
 import { helm, kubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { startService } from '../support/service.ts'

@@ -7,7 +7,7 @@ import { startService } from '../support/service.ts'
 import { chartOf } from './chart-archive.ts'
 import { lifeCycleCharts } from './life-cycle.fixture.ts'
 import type { LifeCycleBench } from './life-cycle.suite.ts'
-import { asNewEnough, importedAs, packageClient, startCharts } from './package-world.ts'
+import { asNewEnough, importedAs, packageClient, startCharts } from './package-fixture.ts'
 import { startWorkloadController, type WorkloadController } from './workload-controller.ts'
 
 /** A bench that somebody has to close. */

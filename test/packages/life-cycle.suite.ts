@@ -6,7 +6,7 @@ import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-s
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { untilObject } from './life-cycle.fixture.ts'
 import { chartSource } from './chart-source.ts'
-import type { FollowedTask, PackageClient } from './package-world.ts'
+import type { FollowedTask, PackageClient } from './package-fixture.ts'
 
 /** A cluster under a running service, and the helm that the service uses beside it. */
 export interface LifeCycleBench {

@@ -112,9 +112,9 @@ export const startWorkloadController = async (
   const round = async (): Promise<void> => {
     isDue = false
     const now = Date.now()
-    const world = [...objects.values()]
-    for (const object of world) {
-      for (const effect of reconcile(object, world, now)) await perform(effect)
+    const fixture = [...objects.values()]
+    for (const object of fixture) {
+      for (const effect of reconcile(object, fixture, now)) await perform(effect)
       await letGo(object)
       if (isTimed(object, now)) isDue = true
     }

@@ -13,18 +13,18 @@ import { must, personPassword, startTwoInstances, statusesOf } from './two-insta
 
 const test = needing('mariadb')
 
-let world: TwoInstances
+let fixture: TwoInstances
 test.before(async () => {
-  world = await startTwoInstances()
+  fixture = await startTwoInstances()
   await must(
     200,
-    world.instances[0].send('POST', '/api/v1/disable-registration', {
-      token: world.adminToken,
+    fixture.instances[0].send('POST', '/api/v1/disable-registration', {
+      token: fixture.adminToken,
       body: { disableRegistration: false },
     }),
   )
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 let named = 0
 const name = (word: string): string => `${word}-${(named += 1)}`
@@ -36,7 +36,7 @@ const name = (word: string): string => `${word}-${(named += 1)}`
 const race = (title: string, rounds: number, round: (t: ExecutionContext, round: number) => Promise<void>): void => {
   test.serial(title, async (t) => {
     for (let n = 0; n < rounds; n++) await round(t, n)
-    t.deepEqual(await brokenInvariants(world.database), [])
+    t.deepEqual(await brokenInvariants(fixture.database), [])
   })
 }
 
@@ -45,7 +45,7 @@ const signUp = (username: string, email: string) => ({ body: { username, email, 
 // Five rounds of two: what one address may ask for in an hour, over both instances.
 race('of two sign-ups with one name and one address on two instances one makes an account', 3, async (t) => {
   const username = name('joiner')
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const email = `${username}@example.com`
   const answers = await Promise.all([
     a.send('POST', '/api/v1/user/signup', signUp(username, email)),
@@ -53,7 +53,7 @@ race('of two sign-ups with one name and one address on two instances one makes a
   ])
   t.deepEqual(statusesOf(answers), [200, 422])
   t.deepEqual(
-    [await world.count('accounts', { lower_name: username }), await world.count('emails', { lower_email: email })],
+    [await fixture.count('accounts', { lower_name: username }), await fixture.count('emails', { lower_email: email })],
     [1, 1],
   )
 })
@@ -61,7 +61,7 @@ race('of two sign-ups with one name and one address on two instances one makes a
 race('of two sign-ups with one address both are answered alike, and one has the address', 2, async (t) => {
   const [first, second] = [name('twin'), name('twin')]
   const email = `${first}@example.com`
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const answers = await Promise.all([
     a.send('POST', '/api/v1/user/signup', signUp(first, email)),
     b.send('POST', '/api/v1/user/signup', signUp(second, email.toUpperCase())),
@@ -73,29 +73,29 @@ race('of two sign-ups with one address both are answered alike, and one has the 
       [200, ''],
     ],
   )
-  t.is(await world.count('emails', { lower_email: email }), 1)
+  t.is(await fixture.count('emails', { lower_email: email }), 1)
 })
 
 test.serial('what one address may ask for in an hour is counted over both instances', async (t) => {
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const username = name('late')
   for (const instance of [a, b])
     t.is((await instance.send('POST', '/api/v1/user/signup', signUp(username, `${username}@example.com`))).status, 429)
 })
 
 race('of two admins who delete, demote or shut each other out on two instances one stays', 9, async (t, round) => {
-  const [x, y] = [await world.person(name('boss')), await world.person(name('boss'))]
+  const [x, y] = [await fixture.person(name('boss')), await fixture.person(name('boss'))]
   for (const { login } of [x, y])
     await must(
       200,
-      world.instances[0].send('PATCH', `/api/v1/admin/users/${login}`, {
-        token: world.adminToken,
+      fixture.instances[0].send('PATCH', `/api/v1/admin/users/${login}`, {
+        token: fixture.adminToken,
         body: { admin: true },
       }),
     )
   await must(
     200,
-    world.instances[0].send('PATCH', '/api/v1/admin/users/admin', { token: x.token, body: { prohibit_login: true } }),
+    fixture.instances[0].send('PATCH', '/api/v1/admin/users/admin', { token: x.token, body: { prohibit_login: true } }),
   )
   const against = (n: number, login: string): readonly [string, string, object | undefined] =>
     n % 3 === 0
@@ -103,7 +103,7 @@ race('of two admins who delete, demote or shut each other out on two instances o
       : ['PATCH', `/api/v1/admin/users/${login}`, n % 3 === 1 ? { admin: false } : { active: false }]
   const attack = async (instance: 0 | 1, by: typeof x, whom: typeof y, n: number) => {
     const [method, path, body] = against(n, whom.login)
-    return world.instances[instance].send(method, path, { token: by.token, ...(body === undefined ? {} : { body }) })
+    return fixture.instances[instance].send(method, path, { token: by.token, ...(body === undefined ? {} : { body }) })
   }
   const answers = await Promise.all([attack(0, x, y, round), attack(1, y, x, Math.floor(round / 3))])
   t.is(
@@ -111,37 +111,37 @@ race('of two admins who delete, demote or shut each other out on two instances o
     1,
     answers.map(({ status, text }) => `${status} ${text}`).join('\n'),
   )
-  t.is(await world.count('users', { is_admin: 1, is_active: 1, prohibit_login: 0 }), 1)
+  t.is(await fixture.count('users', { is_admin: 1, is_active: 1, prohibit_login: 0 }), 1)
   const left = answers[0].status < 300 ? x : y
   await must(
     200,
-    world.instances[0].send('PATCH', '/api/v1/admin/users/admin', {
+    fixture.instances[0].send('PATCH', '/api/v1/admin/users/admin', {
       token: left.token,
       body: { prohibit_login: false },
     }),
   )
   await must(
     200,
-    world.instances[0].send('PATCH', `/api/v1/admin/users/${left.login}`, {
-      token: world.adminToken,
+    fixture.instances[0].send('PATCH', `/api/v1/admin/users/${left.login}`, {
+      token: fixture.adminToken,
       body: { admin: false },
     }),
   )
 })
 
-let oneTimeCodesWorld: TwoInstances
+let oneTimeCodesFixture: TwoInstances
 test.before(async () => {
-  oneTimeCodesWorld = await startTwoInstances()
+  oneTimeCodesFixture = await startTwoInstances()
 })
-test.after.always(() => oneTimeCodesWorld?.stop())
+test.after.always(() => oneTimeCodesFixture?.stop())
 
 const enrollPath = '/api/v1/user/settings/security/twofa/enroll'
 const atOnce = 20
 
 /** A person with an authenticator app and recovery codes. The step before the current one is used. */
 const enrolled = async (name: string): Promise<{ person: Person; seed: string; recoveryCodes: readonly string[] }> => {
-  const person = await oneTimeCodesWorld.person(name)
-  const [first] = oneTimeCodesWorld.instances
+  const person = await oneTimeCodesFixture.person(name)
+  const [first] = oneTimeCodesFixture.instances
   for (let attempt = 1; attempt <= 3; attempt++) {
     const seed = (await must(200, first.send('GET', enrollPath, { token: person.token }))).json.twoFASecret as string
     const body = { passCode: codeOfStep(seed, stepAt(new Date()) - 1) }
@@ -157,9 +157,9 @@ const enrolled = async (name: string): Promise<{ person: Person; seed: string; r
  * Wrong codes lock the account and, in the end, the address: what is asked here is whether a code is taken, not that.
  */
 const forgetFailures = async ({ id }: Person): Promise<void> => {
-  await oneTimeCodesWorld.database.query((k) => k('identity_attempts').delete())
+  await oneTimeCodesFixture.database.query((k) => k('identity_attempts').delete())
   await Promise.all(
-    oneTimeCodesWorld.instances.map(({ running }) =>
+    oneTimeCodesFixture.instances.map(({ running }) =>
       running.container.resolve(AttemptThrottlePort).unlock(id as UserId),
     ),
   )
@@ -176,7 +176,7 @@ const onceOnly = (
 ): void => {
   test.serial(`${title}: one code 20 times at once on two instances counts once`, async (t) => {
     const { person, seed, recoveryCodes } = await enrolled(name)
-    const [own] = await oneTimeCodesWorld.database.query<{ id: number }>((k) =>
+    const [own] = await oneTimeCodesFixture.database.query<{ id: number }>((k) =>
       k('access_tokens').where('user_id', person.id).select('id'),
     )
     const storm = (code: string, times: number): Promise<readonly ServiceAnswer[]> =>
@@ -184,7 +184,7 @@ const onceOnly = (
         Array.from({ length: times }, (_, i) => {
           const [method, path, body] = act(person, own?.id ?? 0)
           const options = { basic: [person.login, personPassword] as const, headers: { 'X-OTP': code }, body }
-          return oneTimeCodesWorld.instances[i % 2 === 0 ? 0 : 1].send(
+          return oneTimeCodesFixture.instances[i % 2 === 0 ? 0 : 1].send(
             method,
             `/api/v1/users/${name}/tokens${path}`,
             options,
@@ -206,11 +206,11 @@ const onceOnly = (
     await forgetFailures(person)
     t.deepEqual(statusesOf(await storm(recoveryCodes[0] ?? '', atOnce)), once(statuses.again), 'a recovery code')
     await forgetFailures(person)
-    const unused = await oneTimeCodesWorld.database.query((k) =>
+    const unused = await oneTimeCodesFixture.database.query((k) =>
       k('recovery_codes').where('user_id', person.id).whereNull('used_at').select('user_id'),
     )
     t.is(unused.length, recoveryCodes.length - 1)
-    t.true(await oneTimeCodesWorld.isAuditWhole())
+    t.true(await oneTimeCodesFixture.isAuditWhole())
   })
 }
 
@@ -231,7 +231,7 @@ test.serial('one code at once on every way in, on two instances: one of them tak
     const basic = { basic: [login, personPassword] as const, headers: { 'X-OTP': passCode } }
     const proof = { token, body: { password: personPassword, passCode } }
     const ways = [0, 1].flatMap((instance) => {
-      const { send } = oneTimeCodesWorld.instances[instance as 0 | 1]
+      const { send } = oneTimeCodesFixture.instances[instance as 0 | 1]
       return [
         () => send('POST', `/api/v1/users/${login}/tokens`, { ...basic, body: { name: `mixed-${instance}` } }),
         () => send('GET', '/api/v1/user', basic),
@@ -244,23 +244,23 @@ test.serial('one code at once on every way in, on two instances: one of them tak
     const answers = await Promise.all(ways.map((way) => way()))
     const taken = answers.filter(({ status }) => status < 300).length
     // Once it was the one that switched the factor off, whoever comes later with the password is asked for no code.
-    const isOff = (await oneTimeCodesWorld.count('two_factors', { user_id: person.id })) === 0
+    const isOff = (await oneTimeCodesFixture.count('two_factors', { user_id: person.id })) === 0
     t.true(isOff ? taken >= 1 : taken === 1, JSON.stringify(answers.map(({ status }) => status)))
     await forgetFailures(person)
   }
 })
 
 /** Remembered logins and sessions over two instances: no tab of one browser is a thief, and a thief is out on both. */
-let rememberedWorld: TwoInstances
+let rememberedFixture: TwoInstances
 test.before(async () => {
-  rememberedWorld = await startTwoInstances()
+  rememberedFixture = await startTwoInstances()
 })
-test.after.always(() => rememberedWorld?.stop())
+test.after.always(() => rememberedFixture?.stop())
 
 let rememberedNamed = 0
-const someone = (): Promise<Person> => rememberedWorld.person(`keeper-${(rememberedNamed += 1)}`)
+const someone = (): Promise<Person> => rememberedFixture.person(`keeper-${(rememberedNamed += 1)}`)
 const send = (instance: 0 | 1, jar: CookieJar, method: string, path: string, body?: unknown): Promise<ServiceAnswer> =>
-  rememberedWorld.instances[instance].send(method, `/api/v1${path}`, {
+  rememberedFixture.instances[instance].send(method, `/api/v1${path}`, {
     headers: jar.headers(),
     ...(body === undefined ? {} : { body }),
   })
@@ -278,11 +278,11 @@ const signedIn = async ({ login }: Person, remember: boolean, instance: 0 | 1 = 
 }
 const onBoth = (jar: CookieJar) => Promise.all([send(0, jar, 'GET', '/user'), send(1, jar, 'GET', '/user')])
 const goIdle = ({ id }: Person) =>
-  rememberedWorld.database.query((k) => k('sessions').where('user_id', id).update({ idle_expires_at: 1 }))
+  rememberedFixture.database.query((k) => k('sessions').where('user_id', id).update({ idle_expires_at: 1 }))
 const graceEnds = ({ id }: Person) =>
-  rememberedWorld.database.query((k) => k('remembered_logins').where('user_id', id).update({ rotated_at: 1 }))
+  rememberedFixture.database.query((k) => k('remembered_logins').where('user_id', id).update({ rotated_at: 1 }))
 const stolen = ({ id }: Person) =>
-  rememberedWorld.count('audit_events', { action: 'user.remembered_login_stolen', tenant_id: id })
+  rememberedFixture.count('audit_events', { action: 'user.remembered_login_stolen', tenant_id: id })
 const rememberOf = (answer: ServiceAnswer): boolean =>
   [answer.headers['set-cookie'] ?? []].flat().some((cookie) => /^moorage_session_remember=[^;]/.test(cookie))
 
@@ -295,7 +295,7 @@ test('many tabs on two instances resume at once: all are signed in, the secret c
     t.deepEqual(statusesOf(answers), [200, 200, 200, 200, 200, 200])
     t.is(answers.filter(rememberOf).length, 1, 'one of them brings the new secret')
     t.is(await stolen(person), 0)
-    t.is(await rememberedWorld.count('remembered_logins', { user_id: person.id }), 1)
+    t.is(await rememberedFixture.count('remembered_logins', { user_id: person.id }), 1)
     for (const answer of answers) {
       const tab = makeCookieJar()
       tab.take(answer.headers)
@@ -307,7 +307,7 @@ test('many tabs on two instances resume at once: all are signed in, the secret c
     await graceEnds(person)
     t.deepEqual(statusesOf([await send(1, winner, 'GET', '/user')]), [200], 'and the new secret opens the next')
   }
-  t.true(await rememberedWorld.isAuditWhole())
+  t.true(await rememberedFixture.isAuditWhole())
 })
 
 test('a secret that is shown again after the grace time, also on both instances at once: everything ends on both, told once', async (t) => {
@@ -322,8 +322,8 @@ test('a secret that is shown again after the grace time, also on both instances 
     t.deepEqual(statusesOf(await onBoth(owner)), [401, 401])
     for (const jar of [thief, elsewhere]) t.deepEqual(statusesOf(await onBoth(jar)), [401, 401])
     t.is(await stolen(person), 1)
-    t.is(await rememberedWorld.count('sessions', { user_id: person.id }), 0)
-    t.is(await rememberedWorld.count('remembered_logins', { user_id: person.id }), 0)
+    t.is(await rememberedFixture.count('sessions', { user_id: person.id }), 0)
+    t.is(await rememberedFixture.count('remembered_logins', { user_id: person.id }), 0)
   }
 })
 
@@ -332,14 +332,14 @@ const endings: readonly (readonly [string, (person: Person, jar: CookieJar) => P
   [
     'an administrator who ends all sessions',
     ({ login }) =>
-      rememberedWorld.instances[1].send('DELETE', `/api/v1/admin/users/${login}/sessions`, {
-        token: rememberedWorld.adminToken,
+      rememberedFixture.instances[1].send('DELETE', `/api/v1/admin/users/${login}/sessions`, {
+        token: rememberedFixture.adminToken,
       }),
   ],
   [
     'a changed password',
     (person) =>
-      rememberedWorld.instances[1].send('POST', '/api/v1/user/settings/account/password', {
+      rememberedFixture.instances[1].send('POST', '/api/v1/user/settings/account/password', {
         basic: [person.login, personPassword],
         body: {
           old_password: personPassword,
@@ -351,8 +351,8 @@ const endings: readonly (readonly [string, (person: Person, jar: CookieJar) => P
   [
     'a disabled account',
     ({ login }) =>
-      rememberedWorld.instances[1].send('PATCH', `/api/v1/admin/users/${login}`, {
-        token: rememberedWorld.adminToken,
+      rememberedFixture.instances[1].send('PATCH', `/api/v1/admin/users/${login}`, {
+        token: rememberedFixture.adminToken,
         body: { prohibit_login: true },
       }),
   ],
@@ -366,7 +366,7 @@ for (const [what, end] of endings) {
     t.true(answer.status >= 200 && answer.status < 300, answer.text)
     t.deepEqual(statusesOf(await onBoth(jar)), [401, 401])
     t.is(await stolen(person), 0)
-    t.is(await rememberedWorld.count('remembered_logins', { user_id: person.id }), 0)
+    t.is(await rememberedFixture.count('remembered_logins', { user_id: person.id }), 0)
   })
 
   test(`${what} at the same moment as a resumed session: nothing is left alive`, async (t) => {
@@ -377,7 +377,7 @@ for (const [what, end] of endings) {
       const isForAll = what !== 'a sign-out'
       if (isForAll) await goIdle(person)
       else
-        await rememberedWorld.database.query((k) =>
+        await rememberedFixture.database.query((k) =>
           k('sessions').where({ user_id: person.id }).orderBy('id').limit(1).update({ idle_expires_at: 1 }),
         )
       const resuming = jar.copy()
@@ -403,8 +403,8 @@ test('a password is changed while its old one signs in on the other instance: no
     const next = 'another-lantern-over-water-18'
     const [signIn, changed] = await Promise.all([
       send(0, jar, 'POST', '/user/signin', { username: person.login, password: personPassword, remember: true }),
-      rememberedWorld.instances[1].send('POST', `/api/v1/admin/users/${person.login}/change-password`, {
-        token: rememberedWorld.adminToken,
+      rememberedFixture.instances[1].send('POST', `/api/v1/admin/users/${person.login}/change-password`, {
+        token: rememberedFixture.adminToken,
         body: { password: next, retype: next },
       }),
     ])
@@ -412,8 +412,8 @@ test('a password is changed while its old one signs in on the other instance: no
     t.true([200, 404].includes(signIn.status), signIn.text)
     jar.take(signIn.headers)
     t.deepEqual(statusesOf(await onBoth(jar)), [401, 401])
-    t.is(await rememberedWorld.count('sessions', { user_id: person.id }), 0)
-    t.is(await rememberedWorld.count('remembered_logins', { user_id: person.id }), 0)
+    t.is(await rememberedFixture.count('sessions', { user_id: person.id }), 0)
+    t.is(await rememberedFixture.count('remembered_logins', { user_id: person.id }), 0)
   }
 })
 
@@ -422,18 +422,18 @@ test('one code signs in once, on whichever instance comes first', async (t) => {
   for (let round = 0; round < 3; round += 1) {
     const { id, login } = await someone()
     const basic = { basic: [login, personPassword] } as const
-    const seed = (await must(200, rememberedWorld.instances[0].send('GET', path, basic))).json.twoFASecret as string
+    const seed = (await must(200, rememberedFixture.instances[0].send('GET', path, basic))).json.twoFASecret as string
     await must(
       200,
-      rememberedWorld.instances[0].send('POST', path, { ...basic, body: { passCode: codeAt(seed, new Date()) } }),
+      rememberedFixture.instances[0].send('POST', path, { ...basic, body: { passCode: codeAt(seed, new Date()) } }),
     )
     const body = { username: login, password: personPassword, passCode: codeAt(seed, new Date(), 1) }
     const answers = await Promise.all(
       [0, 1, 0, 1].map((instance) =>
-        rememberedWorld.instances[instance as 0 | 1].send('POST', '/api/v1/user/signin/twofa', { body }),
+        rememberedFixture.instances[instance as 0 | 1].send('POST', '/api/v1/user/signin/twofa', { body }),
       ),
     )
     t.deepEqual(statusesOf(answers), [200, 401, 401, 401])
-    t.is(await rememberedWorld.count('sessions', { user_id: id }), 1)
+    t.is(await rememberedFixture.count('sessions', { user_id: id }), 1)
   }
 })

@@ -11,14 +11,14 @@ import { must, personPassword, startTwoInstances } from './two-instances.ts'
 const test = needing('mariadb')
 
 /** Something ends on one instance while the other still makes use of it. */
-let world: TwoInstances
+let fixture: TwoInstances
 let ada: Person
 test.before(async () => {
-  world = await startTwoInstances()
-  ada = await world.person('ada')
-  await world.organization(ada, 'acme')
+  fixture = await startTwoInstances()
+  ada = await fixture.person('ada')
+  await fixture.organization(ada, 'acme')
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const as = (person: Person, body?: unknown): SendOptions => ({
   token: person.token,
@@ -31,21 +31,21 @@ const name = (word: string): string => `${word}-${(named += 1)}`
 const race = (title: string, rounds: number, round: (t: ExecutionContext, round: number) => Promise<void>): void => {
   test.serial(title, async (t) => {
     for (let n = 0; n < rounds; n++) await round(t, n)
-    t.deepEqual(await brokenInvariants(world.database), [])
+    t.deepEqual(await brokenInvariants(fixture.database), [])
   })
 }
 
 /** Done, or refused because what it is about is gone: nothing else. */
 const isDoneOrGone = (t: ExecutionContext, { status, text }: ServiceAnswer, ...gone: readonly number[]): void => {
   if (status >= 500)
-    for (const service of world.instances) t.log(service.logLines().filter((line) => Number(line['level']) >= 50))
+    for (const service of fixture.instances) t.log(service.logLines().filter((line) => Number(line['level']) >= 50))
   t.true(status < 300 || gone.includes(status), `${status} ${text}`)
 }
 
 race('an organization ends while teams and roles are made in it', 30, async (t) => {
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const org = name('org')
-  const id = await world.organization(ada, org)
+  const id = await fixture.organization(ada, org)
   const [deleted, ...made] = await Promise.all([
     a.send('DELETE', `/api/v1/orgs/${org}`, as(ada)),
     b.send('POST', `/api/v1/orgs/${org}/teams`, as(ada, { name: 'late', permission: 'read' })),
@@ -55,11 +55,11 @@ race('an organization ends while teams and roles are made in it', 30, async (t) 
   t.is(deleted.status, 204, deleted.text)
   for (const answer of made) isDoneOrGone(t, answer, 404, 403, 409)
   for (const table of ['teams', 'roles', 'org_members', 'team_members'])
-    t.is(await world.count(table, { org_id: id }), 0, table)
+    t.is(await fixture.count(table, { org_id: id }), 0, table)
 })
 
 race('a team is deleted while a role is attached to it and a user joins it', 30, async (t) => {
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const team = (
     await must(201, a.send('POST', '/api/v1/orgs/acme/teams', as(ada, { name: name('team'), permission: 'custom' })))
   ).json.id as number
@@ -75,14 +75,14 @@ race('a team is deleted while a role is attached to it and a user joins it', 30,
   isDoneOrGone(t, attached, 400, 404)
   isDoneOrGone(t, joined, 404)
   t.deepEqual(
-    [await world.count('team_roles', { team_id: team }), await world.count('team_members', { team_id: team })],
+    [await fixture.count('team_roles', { team_id: team }), await fixture.count('team_members', { team_id: team })],
     [0, 0],
   )
 })
 
 race('a user ends while making an organization, being made a member and signing in', 20, async (t) => {
-  const [a, b] = world.instances
-  const leaver = await world.person(name('leaver'))
+  const [a, b] = fixture.instances
+  const leaver = await fixture.person(name('leaver'))
   const org = name('of-leaver')
   const teams = (await must(200, a.send('GET', '/api/v1/orgs/acme/teams', as(ada)))).json as readonly {
     readonly id: number
@@ -93,7 +93,7 @@ race('a user ends while making an organization, being made a member and signing 
     body: { username: leaver.login, password: personPassword },
   })
   const [deleted, made, joined] = await Promise.all([
-    a.send('DELETE', `/api/v1/admin/users/${leaver.login}`, { token: world.adminToken }),
+    a.send('DELETE', `/api/v1/admin/users/${leaver.login}`, { token: fixture.adminToken }),
     b.send('POST', '/api/v1/orgs', as(leaver, { username: org })),
     b.send('PUT', `/api/v1/teams/${viewers}/members/${leaver.login}`, as(ada)),
   ])
@@ -104,20 +104,20 @@ race('a user ends while making an organization, being made a member and signing 
     deleted.status === 204 || deleted.status === 422 || deleted.status === 409,
     `${deleted.status} ${deleted.text}`,
   )
-  const isThere = await world.count('users', { id: leaver.id })
+  const isThere = await fixture.count('users', { id: leaver.id })
   t.is(isThere, deleted.status === 204 ? 0 : 1)
   if (deleted.status === 204)
-    t.is(await world.count('accounts', { lower_name: org }), 0, 'an organization without members')
+    t.is(await fixture.count('accounts', { lower_name: org }), 0, 'an organization without members')
 })
 
 race('a user is switched off while signing in: no way in is left', 10, async (t, round) => {
-  const [a, b] = world.instances
-  const person = await world.person(name('off'))
+  const [a, b] = fixture.instances
+  const person = await fixture.person(name('off'))
   const signingIn = b.send('POST', '/api/v1/user/signin', {
     body: { username: person.login, password: personPassword },
   })
   const off = sleep(round * 10).then(() =>
-    a.send('PATCH', `/api/v1/admin/users/${person.login}`, { token: world.adminToken, body: { active: false } }),
+    a.send('PATCH', `/api/v1/admin/users/${person.login}`, { token: fixture.adminToken, body: { active: false } }),
   )
   const [signedIn, edited] = await Promise.all([signingIn, off])
   t.is(edited.status, 200, edited.text)
@@ -132,21 +132,21 @@ race('a user is switched off while signing in: no way in is left', 10, async (t,
     { basic: [person.login, personPassword] as const },
   ]) {
     // Basic with the right password of a disabled account is 403.
-    for (const answer of await world.both('GET', '/api/v1/user', credential))
+    for (const answer of await fixture.both('GET', '/api/v1/user', credential))
       t.is(answer.status, 'basic' in credential ? 403 : 401)
   }
 })
 
 race('the password changes during a sign-in with the old one: no session of it is left', 10, async (t, round) => {
-  const [a, b] = world.instances
-  const person = await world.person(name('changed'))
+  const [a, b] = fixture.instances
+  const person = await fixture.person(name('changed'))
   const signIns = [0, 4, 8].map((more) =>
     sleep(round * 6 + more).then(() =>
       b.send('POST', '/api/v1/user/signin', { body: { username: person.login, password: personPassword } }),
     ),
   )
   const change = a.send('POST', `/api/v1/admin/users/${person.login}/change-password`, {
-    token: world.adminToken,
+    token: fixture.adminToken,
     body: { password: 'another-lantern-over-water-18' },
   })
   t.true((await change).status < 300)
@@ -156,16 +156,16 @@ race('the password changes during a sign-in with the old one: no session of it i
       .flat()
       .map((line) => line.split(';')[0])
       .join('; ')
-    for (const answer of await world.both('GET', '/api/v1/user', { headers: { Cookie } })) t.is(answer.status, 401)
+    for (const answer of await fixture.both('GET', '/api/v1/user', { headers: { Cookie } })) t.is(answer.status, 401)
   }
-  t.is(await world.count('sessions', { user_id: person.id }), 0)
+  t.is(await fixture.count('sessions', { user_id: person.id }), 0)
 })
 
 race('two owners switch each other off as owners: one stays', 20, async (t) => {
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const org = name('pair')
   const [one, other] = [ada, await partner()]
-  await world.organization(one, org)
+  await fixture.organization(one, org)
   await must(200, a.send('PUT', `/api/v1/orgs/${org}/memberships/${other.login}`, as(one, { role: 'owner' })))
   const answers = await Promise.all([
     a.send('PUT', `/api/v1/orgs/${org}/memberships/${other.login}`, as(one, { role: 'member' })),
@@ -179,14 +179,14 @@ race('two owners switch each other off as owners: one stays', 20, async (t) => {
 })
 
 let made: Promise<Person> | undefined
-const partner = (): Promise<Person> => (made ??= world.person('partner'))
+const partner = (): Promise<Person> => (made ??= fixture.person('partner'))
 
 test.serial('the key is changed while two instances seal and open values: no request fails', async (t) => {
   const output: string[] = []
   const keys = async (...words: readonly string[]) => {
     output.length = 0
     const code = await runCommandLine(['keys', ...words, '--json'], {
-      environment: world.environment,
+      environment: fixture.environment,
       print: (text) => void output.push(text),
       say: () => undefined,
     })
@@ -194,7 +194,7 @@ test.serial('the key is changed while two instances seal and open values: no req
   }
   // The answer under a key is sealed, and the other instance opens it.
   const create = (instance: 0 | 1, at: number) =>
-    world.instances[instance].send('POST', '/api/v1/orgs/acme/teams', {
+    fixture.instances[instance].send('POST', '/api/v1/orgs/acme/teams', {
       ...as(ada, { name: `keyed-${at}`, permission: 'read' }),
       headers: { 'Idempotency-Key': `keyed-${at}` },
     })
@@ -231,5 +231,5 @@ test.serial('the key is changed while two instances seal and open values: no req
 })
 
 test.serial('after all these endings every audit chain is whole', async (t) => {
-  t.true(await world.isAuditWhole())
+  t.true(await fixture.isAuditWhole())
 })

@@ -13,7 +13,7 @@ const test = needing('mariadb')
  * A caller gives nothing that they no longer hold: every way to give rights, against every way to lose them while the
  * change runs.
  */
-let world: TwoInstances
+let fixture: TwoInstances
 let ada: Person
 let bob: Person
 /** An admin of the organization, or a site admin: holds all that is given below. */
@@ -26,10 +26,10 @@ let org: {
   readonly role: number
 }
 test.before(async () => {
-  world = await startTwoInstances()
-  const people = await Promise.all(['ada', 'bob', 'giver'].map((login) => world.person(login)))
+  fixture = await startTwoInstances()
+  const people = await Promise.all(['ada', 'bob', 'giver'].map((login) => fixture.person(login)))
   ;[ada, bob, giver] = people as [Person, Person, Person]
-  const id = await world.organization(ada, 'acme')
+  const id = await fixture.organization(ada, 'acme')
   const team = async (name: string, permission: string): Promise<number> =>
     (await must(201, send('POST', '/orgs/acme/teams', ada, { name, permission }))).json.id as number
   const [admins, custom] = [await team('Admins', 'admin'), await team('custom', 'custom')]
@@ -42,14 +42,14 @@ test.before(async () => {
   org = { id, admins, editors, custom, role }
   await must(204, send('PUT', `/teams/${admins}/members/giver`, ada))
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const as = (person: Person, body?: unknown): SendOptions => ({
   token: person.token,
   ...(body === undefined ? {} : { body }),
 })
 const send = (method: string, path: string, person: Person, body?: unknown): Promise<ServiceAnswer> =>
-  world.instances[0].send(method, `/api/v1${path}`, as(person, body))
+  fixture.instances[0].send(method, `/api/v1${path}`, as(person, body))
 const view = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 let made = 0
 const name = (word: string): string => `${word}${(made += 1)}`
@@ -66,8 +66,8 @@ const plant = async (): Promise<string> => {
     created_at: 1,
     expires_at: Date.now() + 3_600_000,
   }
-  await world.database.query((k) => k('org_invitations').where('org_id', org.id).delete())
-  await world.database.query((k) =>
+  await fixture.database.query((k) => k('org_invitations').where('org_id', org.id).delete())
+  await fixture.database.query((k) =>
     k('org_invitations').insert({ ...columns, token_hash: createHash('sha256').update(token).digest() }),
   )
   return token
@@ -87,9 +87,9 @@ const change = (done: number, ask: () => Promise<ServiceAnswer>, undo?: () => Pr
   refused: 403,
   ...(undo === undefined ? {} : { undo }),
 })
-const leave = () => world.database.query((k) => k('org_members').where({ org_id: org.id, user_id: bob.id }).delete())
+const leave = () => fixture.database.query((k) => k('org_members').where({ org_id: org.id, user_id: bob.id }).delete())
 const leaveTeams = () =>
-  world.database.query((k) => k('team_members').where({ org_id: org.id, user_id: bob.id }).delete())
+  fixture.database.query((k) => k('team_members').where({ org_id: org.id, user_id: bob.id }).delete())
 const bobLeaves = async (): Promise<void> => {
   await leaveTeams()
   await leave()
@@ -168,7 +168,7 @@ const setUser = (runner: SqlRunner, to: Readonly<Record<string, number>>) =>
   runner.query((k) => k('users').where('id', giver.id).update(to))
 const lockOrganization = (tx: SqlRunner) => tx.query((k) => k('accounts').where('id', org.id).select('id').forUpdate())
 const teamRow = () => ({ team_id: org.admins, user_id: giver.id, org_id: org.id })
-const joinAdmins = () => world.database.query((k) => k('team_members').insert({ ...teamRow(), created_at: 1 }))
+const joinAdmins = () => fixture.database.query((k) => k('team_members').insert({ ...teamRow(), created_at: 1 }))
 const leaveAdmins = (runner: SqlRunner) => runner.query((k) => k('team_members').where(teamRow()).delete())
 
 /** Every way to lose rights, as another instance commits it. */
@@ -185,16 +185,16 @@ const losses: Readonly<Record<string, Loss>> = {
       await lockOrganization(tx)
       await tx.query((k) => k('teams').where('id', org.admins).update({ permission: 'none' }))
     },
-    restore: () => world.database.query((k) => k('teams').where('id', org.admins).update({ permission: 'admin' })),
+    restore: () => fixture.database.query((k) => k('teams').where('id', org.admins).update({ permission: 'admin' })),
   },
   'the giver is disabled': {
     take: (tx) => setUser(tx, { is_active: 0 }),
-    restore: () => setUser(world.database, { is_active: 1 }),
+    restore: () => setUser(fixture.database, { is_active: 1 }),
   },
   'the giver is no longer a site admin': {
     prepare: async () => {
-      await setUser(world.database, { is_admin: 1 })
-      await leaveAdmins(world.database)
+      await setUser(fixture.database, { is_admin: 1 })
+      await leaveAdmins(fixture.database)
     },
     take: (tx) => setUser(tx, { is_admin: 0 }),
     restore: joinAdmins,
@@ -209,7 +209,7 @@ const waiting = [
 /** Starts a change while a transaction takes rights, and commits that transaction once the change waits for it. */
 const whileRightsAreTaken = async (loss: Loss, ask: () => Promise<ServiceAnswer>): Promise<ServiceAnswer> => {
   let asked: Promise<ServiceAnswer> | undefined
-  await world.database.transaction(async (tx) => {
+  await fixture.database.transaction(async (tx) => {
     await loss.take(tx)
     let isAnswered = false
     asked = ask().finally(() => (isAnswered = true))
@@ -249,9 +249,9 @@ for (const [lost, loss] of Object.entries(losses)) {
 /** What works without the credential that made it. */
 const credentials: Readonly<Record<string, (token: string) => Promise<ServiceAnswer>>> = {
   'a robot account gets a token': (token) =>
-    world.instances[0].send('POST', '/api/v1/orgs/acme/robots/busy/tokens', { token, body: { name: name('token') } }),
+    fixture.instances[0].send('POST', '/api/v1/orgs/acme/robots/busy/tokens', { token, body: { name: name('token') } }),
   'a user is invited': (token) =>
-    world.instances[0].send('POST', '/api/v1/orgs/acme/invitations', {
+    fixture.instances[0].send('POST', '/api/v1/orgs/acme/invitations', {
       token,
       body: { email: `${name('guest')}@example.com`, role: 'member' },
     }),
@@ -280,19 +280,19 @@ test.serial('of a gift and the loss of its rights at the same time, the gift is 
   const lastEvent = async (action: string): Promise<number> =>
     Number(
       (
-        await world.database.query<{ id: number }>((k) =>
+        await fixture.database.query<{ id: number }>((k) =>
           k('audit_events').where({ tenant_id: org.id, action, result: 'done' }).max({ id: 'id' }),
         )
       )[0]?.id ?? 0,
     )
   for (let round = 0; round < 30; round++) {
     const [given, gone] = await Promise.all([
-      world.instances[round % 2 === 0 ? 0 : 1].send(
+      fixture.instances[round % 2 === 0 ? 0 : 1].send(
         'POST',
         '/api/v1/authz/roles?org=acme',
         as(giver, { name: name('raced'), permissions: view }),
       ),
-      world.instances[round % 2 === 0 ? 1 : 0].send('DELETE', `/api/v1/teams/${org.admins}/members/giver`, as(ada)),
+      fixture.instances[round % 2 === 0 ? 1 : 0].send('DELETE', `/api/v1/teams/${org.admins}/members/giver`, as(ada)),
     ])
     t.is(gone.status, 204)
     t.true([201, 403].includes(given.status), given.text)
@@ -301,5 +301,5 @@ test.serial('of a gift and the loss of its rights at the same time, the gift is 
     await must(204, send('PUT', `/teams/${org.admins}/members/giver`, ada))
   }
   t.log([...seen].join(', '))
-  t.deepEqual(await brokenInvariants(world.database), [])
+  t.deepEqual(await brokenInvariants(fixture.database), [])
 })

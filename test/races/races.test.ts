@@ -10,23 +10,23 @@ import { must, personPassword, startTwoInstances, statusesOf } from './two-insta
 
 const test = needing('mariadb')
 
-let world: TwoInstances
+let fixture: TwoInstances
 let ada: Person
 let bob: Person
 let customTeam: number
 test.before(async () => {
-  world = await startTwoInstances()
-  ada = await world.person('ada')
-  bob = await world.person('bob')
-  await world.organization(ada, 'acme')
+  fixture = await startTwoInstances()
+  ada = await fixture.person('ada')
+  bob = await fixture.person('bob')
+  await fixture.organization(ada, 'acme')
   customTeam = (
     await must(
       201,
-      world.instances[0].send('POST', '/api/v1/orgs/acme/teams', as(ada, { name: 'custom', permission: 'custom' })),
+      fixture.instances[0].send('POST', '/api/v1/orgs/acme/teams', as(ada, { name: 'custom', permission: 'custom' })),
     )
   ).json.id
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const as = (person: Person, body?: unknown, headers?: Readonly<Record<string, string>>): SendOptions => ({
   token: person.token,
@@ -45,14 +45,14 @@ const name = (word: string): string => `${word}-${(named += 1)}`
 const race = (title: string, rounds: number, round: (t: ExecutionContext, round: number) => Promise<void>): void => {
   test.serial(title, async (t) => {
     for (let n = 0; n < rounds; n++) await round(t, n)
-    t.deepEqual(await brokenInvariants(world.database), [])
+    t.deepEqual(await brokenInvariants(fixture.database), [])
   })
 }
 
 const role = async (more: object = {}): Promise<{ readonly id: number; readonly etag: string }> => {
   const made = await must(
     201,
-    world.instances[0].send(
+    fixture.instances[0].send(
       'POST',
       '/api/v1/authz/roles?org=acme',
       as(ada, { name: name('role'), permissions, ...more }),
@@ -63,80 +63,80 @@ const role = async (more: object = {}): Promise<{ readonly id: number; readonly 
 
 race('one name for two organizations: one gets it', 50, async (t) => {
   const username = name('org')
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const answers = await Promise.all([
     a.send('POST', '/api/v1/orgs', as(ada, { username })),
     b.send('POST', '/api/v1/orgs', as(bob, { username: username.toUpperCase() })),
   ])
   t.deepEqual(statusesOf(answers), [201, 422])
   const made = answers.find(({ status }) => status === 201)?.json.id as number
-  t.is(await world.count('accounts', { lower_name: username }), 1)
+  t.is(await fixture.count('accounts', { lower_name: username }), 1)
   t.deepEqual(
-    [await world.count('teams', { org_id: made }), await world.count('org_members', { org_id: made })],
+    [await fixture.count('teams', { org_id: made }), await fixture.count('org_members', { org_id: made })],
     [3, 1],
   )
 })
 
 race('one name for a user and an organization: one gets it', 12, async (t, round) => {
   const username = name('either')
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const body = { username, email: `${username}@example.com`, password: personPassword, must_change_password: false }
   // Hashing the password takes a while: the organization comes at another moment of it in each round.
   const organization = sleep(round * 8).then(() => b.send('POST', '/api/v1/orgs', as(bob, { username })))
   const answers = await Promise.all([
-    a.send('POST', '/api/v1/admin/users', { token: world.adminToken, body }),
+    a.send('POST', '/api/v1/admin/users', { token: fixture.adminToken, body }),
     organization,
   ])
   t.deepEqual(statusesOf(answers), [201, 422], answers.map(({ text }) => text).join())
-  t.is(await world.count('accounts', { lower_name: username }), 1)
+  t.is(await fixture.count('accounts', { lower_name: username }), 1)
 })
 
 race('one e-mail address for two users: one gets it', 30, async (t) => {
   const email = `${name('box')}@example.com`
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const answers = await Promise.all([
     a.send('POST', '/api/v1/user/emails', as(ada, { emails: [email] })),
     b.send('POST', '/api/v1/user/emails', as(bob, { emails: [email.toUpperCase()] })),
   ])
   t.deepEqual(statusesOf(answers), [201, 422])
-  t.is(await world.count('emails', { lower_email: email }), 1)
+  t.is(await fixture.count('emails', { lower_email: email }), 1)
   // An account has ten addresses at most: the winner gives this one back.
   await Promise.all([
     a.send('DELETE', '/api/v1/user/emails', as(ada, { emails: [email] })),
     b.send('DELETE', '/api/v1/user/emails', as(bob, { emails: [email] })),
   ])
-  t.is(await world.count('emails', { lower_email: email }), 0)
+  t.is(await fixture.count('emails', { lower_email: email }), 0)
 })
 
 race('one name for two roles: one gets it', 50, async (t) => {
   const wanted = name('same')
-  const answers = await world.both('POST', '/api/v1/authz/roles?org=acme', as(ada, { name: wanted, permissions }))
+  const answers = await fixture.both('POST', '/api/v1/authz/roles?org=acme', as(ada, { name: wanted, permissions }))
   t.deepEqual(statusesOf(answers), [201, 422])
-  t.is(await world.count('roles', { lower_name: wanted }), 1)
+  t.is(await fixture.count('roles', { lower_name: wanted }), 1)
 })
 
 race('a token is made once and deleted once', 50, async (t) => {
   const wanted = name('token')
-  const made = await world.both('POST', '/api/v1/user/settings/tokens/access-tokens', as(ada, { name: wanted }))
+  const made = await fixture.both('POST', '/api/v1/user/settings/tokens/access-tokens', as(ada, { name: wanted }))
   const [refused, done] = [...made].sort((a, b) => b.status - a.status)
   t.true(done?.status === 200 || done?.status === 201, done?.text)
   t.is(refused?.status, 422, refused?.text)
-  t.is(await world.count('access_tokens', { name: wanted }), 1)
+  t.is(await fixture.count('access_tokens', { name: wanted }), 1)
   const token = done?.json.token as string
-  const used = world.both('GET', '/api/v1/user', { token })
-  const gone = await world.both('DELETE', `/api/v1/user/settings/tokens/access-tokens/${done?.json.id}`, as(ada))
+  const used = fixture.both('GET', '/api/v1/user', { token })
+  const gone = await fixture.both('DELETE', `/api/v1/user/settings/tokens/access-tokens/${done?.json.id}`, as(ada))
   t.deepEqual(gone.map(({ status }) => (status < 300 ? 'done' : status)).sort(), [404, 'done'])
   t.deepEqual(
     (await used).filter(({ status }) => status !== 200 && status !== 401),
     [],
   )
-  t.deepEqual(statusesOf(await world.both('GET', '/api/v1/user', { token })), [401, 401])
-  t.is(await world.count('access_tokens', { name: wanted }), 0)
+  t.deepEqual(statusesOf(await fixture.both('GET', '/api/v1/user', { token })), [401, 401])
+  t.is(await fixture.count('access_tokens', { name: wanted }), 0)
 })
 
 race('two edits of one version of a role: one wins, the other gets a conflict', 50, async (t) => {
   const { id, etag } = await role()
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const path = `/api/v1/authz/roles/${id}?org=acme`
   const answers = await Promise.all([
     a.send('PUT', path, as(ada, { description: 'from a', permissions }, { 'If-Match': etag })),
@@ -146,12 +146,12 @@ race('two edits of one version of a role: one wins, the other gets a conflict', 
   const now = await must(200, b.send('GET', path, as(ada)))
   t.deepEqual(now.json, answers.find(({ status }) => status === 200)?.json)
   t.is(now.json.permissions.length, now.json.description === 'from a' ? 1 : 2)
-  t.is(await world.count('audit_events', { action: 'role.updated', object_id: id, result: 'done' }), 1)
+  t.is(await fixture.count('audit_events', { action: 'role.updated', object_id: id, result: 'done' }), 1)
 })
 
 race('an edit while the role is deleted leaves nothing of it', 50, async (t) => {
   const { id } = await role()
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const path = `/api/v1/authz/roles/${id}?org=acme`
   const [edited, deleted] = await Promise.all([
     a.send('PUT', path, as(ada, { permissions: editors, teamIDs: [customTeam] })),
@@ -159,12 +159,12 @@ race('an edit while the role is deleted leaves nothing of it', 50, async (t) => 
   ])
   t.is(deleted.status, 204, deleted.text)
   t.true(edited.status === 200 || edited.status === 404, `${edited.status} ${edited.text}`)
-  for (const table of ['role_permissions', 'team_roles']) t.is(await world.count(table, { role_id: id }), 0)
-  t.is(await world.count('roles', { id }), 0)
+  for (const table of ['role_permissions', 'team_roles']) t.is(await fixture.count(table, { role_id: id }), 0)
+  t.is(await fixture.count('roles', { id }), 0)
 })
 
 race('follow and unfollow at once: the row, the counts and the log agree', 50, async (t) => {
-  const [a, b] = world.instances
+  const [a, b] = fixture.instances
   const answers = await Promise.all([
     a.send('PUT', '/api/v1/user/following/bob', as(ada)),
     b.send('DELETE', '/api/v1/user/following/bob', as(ada)),
@@ -172,9 +172,13 @@ race('follow and unfollow at once: the row, the counts and the log agree', 50, a
     a.send('DELETE', '/api/v1/user/following/bob', as(ada)),
   ])
   t.deepEqual(statusesOf(answers), [204, 204, 204, 204])
-  const rows = await world.count('follows', { user_id: ada.id, target_id: bob.id })
-  const followed = await world.count('audit_events', { action: 'user.followed', actor_id: ada.id, result: 'done' })
-  const unfollowed = await world.count('audit_events', { action: 'user.unfollowed', actor_id: ada.id, result: 'done' })
+  const rows = await fixture.count('follows', { user_id: ada.id, target_id: bob.id })
+  const followed = await fixture.count('audit_events', { action: 'user.followed', actor_id: ada.id, result: 'done' })
+  const unfollowed = await fixture.count('audit_events', {
+    action: 'user.unfollowed',
+    actor_id: ada.id,
+    result: 'done',
+  })
   t.is(followed - unfollowed, rows)
   t.is((await b.send('GET', '/api/v1/users/bob', as(ada))).json.followers_count, rows)
 })
@@ -183,7 +187,7 @@ race('one Idempotency-Key on both instances at once: one effect, one answer', 50
   const username = name('once')
   const request = as(ada, { username }, { 'Idempotency-Key': `key of ${username}`.replaceAll(' ', '-') })
   const answers = (
-    await Promise.all([world.both('POST', '/api/v1/orgs', request), world.both('POST', '/api/v1/orgs', request)])
+    await Promise.all([fixture.both('POST', '/api/v1/orgs', request), fixture.both('POST', '/api/v1/orgs', request)])
   ).flat()
   const done = answers.filter(({ status }) => status === 201)
   t.is(done.filter(({ headers }) => headers['idempotency-replayed'] === undefined).length, 1, 'one did it')
@@ -194,27 +198,27 @@ race('one Idempotency-Key on both instances at once: one effect, one answer', 50
     ].filter((told) => told !== '409 RequestInProgress'),
     [],
   )
-  const [replayed, alike] = await world.both('POST', '/api/v1/orgs', request)
+  const [replayed, alike] = await fixture.both('POST', '/api/v1/orgs', request)
   t.deepEqual([replayed.text, alike.text], [done[0]?.text, done[0]?.text])
-  t.is(await world.count('accounts', { lower_name: username }), 1)
-  t.is(await world.count('audit_events', { action: 'organization.created', object_name: username }), 1)
+  t.is(await fixture.count('accounts', { lower_name: username }), 1)
+  t.is(await fixture.count('audit_events', { action: 'organization.created', object_name: username }), 1)
 })
 
 test.serial('after all these races every audit chain is whole', async (t) => {
-  t.true(await world.isAuditWhole())
+  t.true(await fixture.isAuditWhole())
 })
 
-let organizationSecurityWorld: TwoInstances
+let organizationSecurityFixture: TwoInstances
 let organizationSecurityAda: Person
 let organizationSecurityBob: Person
 let eve: Person
 test.before(async () => {
-  organizationSecurityWorld = await startTwoInstances()
-  organizationSecurityAda = await organizationSecurityWorld.person('ada')
-  organizationSecurityBob = await organizationSecurityWorld.person('bob')
-  eve = await organizationSecurityWorld.person('eve')
+  organizationSecurityFixture = await startTwoInstances()
+  organizationSecurityAda = await organizationSecurityFixture.person('ada')
+  organizationSecurityBob = await organizationSecurityFixture.person('bob')
+  eve = await organizationSecurityFixture.person('eve')
 })
-test.after.always(() => organizationSecurityWorld?.stop())
+test.after.always(() => organizationSecurityFixture?.stop())
 
 const organizationSecurityAs = (person: Person, body?: unknown): SendOptions => ({
   token: person.token,
@@ -224,7 +228,7 @@ let made = 0
 /** An organization that Ada owns alone. */
 const organization = async (): Promise<{ readonly name: string; readonly id: number }> => {
   const name = `org${(made += 1)}`
-  return { name, id: await organizationSecurityWorld.organization(organizationSecurityAda, name) }
+  return { name, id: await organizationSecurityFixture.organization(organizationSecurityAda, name) }
 }
 /** Puts an invitation by Ada into the database; answers its token. */
 const plant = async (orgId: number, email: string, role: string): Promise<string> => {
@@ -238,14 +242,14 @@ const plant = async (orgId: number, email: string, role: string): Promise<string
     created_at: 1,
     expires_at: Date.now() + 3_600_000,
   }
-  await organizationSecurityWorld.database.query((k) =>
+  await organizationSecurityFixture.database.query((k) =>
     k('org_invitations').insert({ ...columns, token_hash: createHash('sha256').update(token).digest() }),
   )
   return token
 }
 const each = <A>(count: number, ask: (index: number) => Promise<A>): Promise<readonly A[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => ask(index)))
-const instance = (index: number) => organizationSecurityWorld.instances[index % 2 === 0 ? 0 : 1]
+const instance = (index: number) => organizationSecurityFixture.instances[index % 2 === 0 ? 0 : 1]
 
 test.serial('one invitation accepted by two people twenty times at once makes one member, once', async (t) => {
   for (let round = 0; round < 10; round++) {
@@ -266,14 +270,14 @@ test.serial('one invitation accepted by two people twenty times at once makes on
     )
     t.deepEqual(
       [
-        await organizationSecurityWorld.count('org_members', { org_id: id, user_id: organizationSecurityBob.id }),
-        await organizationSecurityWorld.count('org_members', { org_id: id, user_id: eve.id }),
+        await organizationSecurityFixture.count('org_members', { org_id: id, user_id: organizationSecurityBob.id }),
+        await organizationSecurityFixture.count('org_members', { org_id: id, user_id: eve.id }),
       ],
       [1, 0],
     )
-    t.is(await organizationSecurityWorld.count('org_invitations', { org_id: id }), 0)
+    t.is(await organizationSecurityFixture.count('org_invitations', { org_id: id }), 0)
   }
-  t.deepEqual(await brokenInvariants(organizationSecurityWorld.database), [])
+  t.deepEqual(await brokenInvariants(organizationSecurityFixture.database), [])
 })
 
 test.serial('the last owner leaves while the next one accepts: there is always an owner', async (t) => {
@@ -296,7 +300,7 @@ test.serial('the last owner leaves while the next one accepts: there is always a
     seen.add(`${left.status} ${accepted.status}`)
     t.is(accepted.status, 204)
     t.true([204, 409].includes(left.status))
-    const [row] = await organizationSecurityWorld.database.query<{ owners: number }>((k) =>
+    const [row] = await organizationSecurityFixture.database.query<{ owners: number }>((k) =>
       k('team_members as m')
         .join('teams as t', 't.id', 'm.team_id')
         .where({ 't.org_id': id, 't.permission': 'owner' })
@@ -305,14 +309,14 @@ test.serial('the last owner leaves while the next one accepts: there is always a
     t.is(Number(row?.owners), left.status === 204 ? 1 : 2)
   }
   t.log([...seen].join(', '))
-  t.deepEqual(await brokenInvariants(organizationSecurityWorld.database), [])
+  t.deepEqual(await brokenInvariants(organizationSecurityFixture.database), [])
 })
 
 test.serial('an invitation is withdrawn or accepted, never both', async (t) => {
   for (let round = 0; round < 20; round++) {
     const { name, id } = await organization()
     const token = await plant(id, 'bob@example.com', 'member')
-    const [row] = await organizationSecurityWorld.database.query<{ id: number }>((k) =>
+    const [row] = await organizationSecurityFixture.database.query<{ id: number }>((k) =>
       k('org_invitations').where('org_id', id).select('id'),
     )
     const [withdrawn, accepted] = await Promise.all([
@@ -332,7 +336,7 @@ test.serial('an invitation is withdrawn or accepted, never both', async (t) => {
       `${withdrawn.status} ${accepted.status}`,
     )
     t.is(
-      await organizationSecurityWorld.count('org_members', { org_id: id, user_id: organizationSecurityBob.id }),
+      await organizationSecurityFixture.count('org_members', { org_id: id, user_id: organizationSecurityBob.id }),
       accepted.status === 204 ? 1 : 0,
     )
   }
@@ -349,7 +353,7 @@ test.serial('of concurrent invitations to one address, one is kept; at most five
   )
   t.deepEqual(statusesOf(answers), [...Array.from({ length: 5 }, () => 201), ...Array.from({ length: 5 }, () => 429)])
   t.true(answers.every(({ status, headers }) => status === 201 || Number(headers['retry-after']) > 0))
-  t.is(await organizationSecurityWorld.count('org_invitations', { org_id: id }), 1)
+  t.is(await organizationSecurityFixture.count('org_invitations', { org_id: id }), 1)
 })
 
 test.serial(
@@ -359,7 +363,7 @@ test.serial(
       const { name } = await organization()
       await must(
         200,
-        organizationSecurityWorld.instances[0].send(
+        organizationSecurityFixture.instances[0].send(
           'PUT',
           `/api/v1/orgs/${name}/memberships/bob`,
           organizationSecurityAs(organizationSecurityAda, { role: 'member' }),
@@ -381,7 +385,7 @@ test.serial(
       })
       await must(
         200,
-        organizationSecurityWorld.instances[1].send(
+        organizationSecurityFixture.instances[1].send(
           'PATCH',
           `/api/v1/orgs/${name}/policies`,
           organizationSecurityAs(organizationSecurityAda, { max_token_life_days: 1 }),
@@ -393,7 +397,7 @@ test.serial(
         admitted.filter((at) => at > switchedAt),
         [],
       )
-      for (const one of organizationSecurityWorld.instances)
+      for (const one of organizationSecurityFixture.instances)
         t.is(
           (await one.send('GET', `/api/v1/orgs/${name}/teams`, organizationSecurityAs(organizationSecurityBob))).json
             .code,
@@ -408,7 +412,7 @@ test.serial('a robot that is deleted while tokens are made for it leaves none th
     const { name, id } = await organization()
     await must(
       201,
-      organizationSecurityWorld.instances[0].send(
+      organizationSecurityFixture.instances[0].send(
         'POST',
         `/api/v1/orgs/${name}/robots`,
         organizationSecurityAs(organizationSecurityAda, { name: 'ci' }),
@@ -421,7 +425,7 @@ test.serial('a robot that is deleted while tokens are made for it leaves none th
         organizationSecurityAs(organizationSecurityAda, { name: `t${index}` }),
       ),
     )
-    const gone = organizationSecurityWorld.instances[1].send(
+    const gone = organizationSecurityFixture.instances[1].send(
       'DELETE',
       `/api/v1/orgs/${name}/robots/ci`,
       organizationSecurityAs(organizationSecurityAda),
@@ -435,16 +439,16 @@ test.serial('a robot that is deleted while tokens are made for it leaves none th
     for (const { json, status } of answers)
       if (status === 201)
         t.is(
-          (await organizationSecurityWorld.instances[0].send('GET', '/api/v1/user', { token: json.sha1 })).status,
+          (await organizationSecurityFixture.instances[0].send('GET', '/api/v1/user', { token: json.sha1 })).status,
           401,
         )
     t.deepEqual(
       [
-        await organizationSecurityWorld.count('access_tokens', { only_org_id: id }),
-        await organizationSecurityWorld.count('robot_accounts', { org_id: id }),
+        await organizationSecurityFixture.count('access_tokens', { only_org_id: id }),
+        await organizationSecurityFixture.count('robot_accounts', { org_id: id }),
       ],
       [0, 0],
     )
   }
-  t.deepEqual(await brokenInvariants(organizationSecurityWorld.database), [])
+  t.deepEqual(await brokenInvariants(organizationSecurityFixture.database), [])
 })

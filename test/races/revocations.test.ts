@@ -10,13 +10,13 @@ const test = needing('mariadb')
 /**
  * What is given on one instance holds on the other, and what is taken away is gone on both at the very next request.
  */
-let revocationWorld: TwoInstances
+let revocationFixture: TwoInstances
 let revocationAda: Person
 test.before(async () => {
-  revocationWorld = await startTwoInstances()
-  revocationAda = await revocationWorld.person('ada')
+  revocationFixture = await startTwoInstances()
+  revocationAda = await revocationFixture.person('ada')
 })
-test.after.always(() => revocationWorld?.stop())
+test.after.always(() => revocationFixture?.stop())
 
 let revocationNamed = 0
 const revocationName = (word: string): string => `${word}-${(revocationNamed += 1)}`
@@ -38,7 +38,9 @@ const signIn = async (login: string, instance: 0 | 1 = 0, password = personPassw
   cookieOf(
     await must(
       200,
-      revocationWorld.instances[instance].send('POST', '/api/v1/user/signin', { body: { username: login, password } }),
+      revocationFixture.instances[instance].send('POST', '/api/v1/user/signin', {
+        body: { username: login, password },
+      }),
     ),
   )
 
@@ -52,12 +54,12 @@ const endsAtOnce = async (
   revoke: () => Promise<ServiceAnswer>,
 ): Promise<void> => {
   for (const [path, credential] of [...uses, ...uses])
-    for (const answer of await revocationWorld.both('GET', path, credential))
+    for (const answer of await revocationFixture.both('GET', path, credential))
       t.true(isDone(answer), `before: ${path} ${answer.status} ${answer.text}`)
   const revoked = await revoke()
   t.true(isDone(revoked), `${revoked.status} ${revoked.text}`)
   for (const [path, credential] of uses)
-    for (const answer of await revocationWorld.both('GET', path, credential))
+    for (const answer of await revocationFixture.both('GET', path, credential))
       t.true([401, 403, 404].includes(answer.status), `after: ${path} ${answer.status} ${answer.text}`)
 }
 
@@ -71,32 +73,32 @@ const everyCredential = async (person: Person): Promise<readonly (readonly [stri
 ]
 
 test('a token that is deleted', async (t) => {
-  const person = await revocationWorld.person(revocationName('tok'))
+  const person = await revocationFixture.person(revocationName('tok'))
   const made = await must(
     201,
-    revocationWorld.instances[0].send('POST', `/api/v1/users/${person.login}/tokens`, {
+    revocationFixture.instances[0].send('POST', `/api/v1/users/${person.login}/tokens`, {
       basic: [person.login, personPassword],
       body: { name: 'one', scopes: ['all'] },
     }),
   )
   await endsAtOnce(t, [[me, { token: made.json.sha1 }]], () =>
-    revocationWorld.instances[1].send('DELETE', `/api/v1/users/${person.login}/tokens/${made.json.id}`, {
+    revocationFixture.instances[1].send('DELETE', `/api/v1/users/${person.login}/tokens/${made.json.id}`, {
       basic: [person.login, personPassword],
     }),
   )
 })
 
 test('a session that is revoked, and one that is signed out', async (t) => {
-  const person = await revocationWorld.person(revocationName('ses'))
+  const person = await revocationFixture.person(revocationName('ses'))
   const revoked = await signIn(person.login, 0)
   const [listed] = (
     await must(
       200,
-      revocationWorld.instances[1].send('GET', '/api/v1/user/settings/security/sessions', revocationAs(person)),
+      revocationFixture.instances[1].send('GET', '/api/v1/user/settings/security/sessions', revocationAs(person)),
     )
   ).json as { id: number }[]
   await endsAtOnce(t, [[me, revoked]], () =>
-    revocationWorld.instances[1].send(
+    revocationFixture.instances[1].send(
       'DELETE',
       `/api/v1/user/settings/security/sessions/${listed?.id}/revoke`,
       revocationAs(person),
@@ -104,7 +106,7 @@ test('a session that is revoked, and one that is signed out', async (t) => {
   )
   const signedOut = await signIn(person.login, 1)
   await endsAtOnce(t, [[me, signedOut]], () =>
-    revocationWorld.instances[0].send('GET', '/api/v1/user/signout', signedOut),
+    revocationFixture.instances[0].send('GET', '/api/v1/user/signout', signedOut),
   )
 })
 
@@ -112,23 +114,23 @@ const switchedOff: readonly (readonly [string, (person: Person) => Promise<Servi
   [
     'inactive',
     ({ login }) =>
-      revocationWorld.instances[0].send('PATCH', `/api/v1/admin/users/${login}`, {
-        token: revocationWorld.adminToken,
+      revocationFixture.instances[0].send('PATCH', `/api/v1/admin/users/${login}`, {
+        token: revocationFixture.adminToken,
         body: { active: false },
       }),
   ],
   [
     'prohibited',
     ({ login }) =>
-      revocationWorld.instances[1].send('PATCH', `/api/v1/admin/users/${login}`, {
-        token: revocationWorld.adminToken,
+      revocationFixture.instances[1].send('PATCH', `/api/v1/admin/users/${login}`, {
+        token: revocationFixture.adminToken,
         body: { prohibit_login: true },
       }),
   ],
   [
     'self-deleted',
     (person) =>
-      revocationWorld.instances[1].send('POST', '/api/v1/user/settings/account/delete', {
+      revocationFixture.instances[1].send('POST', '/api/v1/user/settings/account/delete', {
         ...revocationAs(person),
         body: { password: personPassword },
       }),
@@ -136,30 +138,30 @@ const switchedOff: readonly (readonly [string, (person: Person) => Promise<Servi
   [
     'deleted',
     ({ login }) =>
-      revocationWorld.instances[0].send('DELETE', `/api/v1/admin/users/${login}`, {
-        token: revocationWorld.adminToken,
+      revocationFixture.instances[0].send('DELETE', `/api/v1/admin/users/${login}`, {
+        token: revocationFixture.adminToken,
       }),
   ],
 ]
 for (const [what, switchOff] of switchedOff) {
   test(`a user who is ${what}: every credential, also after trying to sign in again`, async (t) => {
-    const person = await revocationWorld.person(revocationName(what))
+    const person = await revocationFixture.person(revocationName(what))
     const uses = await everyCredential(person)
     await endsAtOnce(t, uses, () => switchOff(person))
-    for (const answer of await revocationWorld.both('POST', '/api/v1/user/signin', {
+    for (const answer of await revocationFixture.both('POST', '/api/v1/user/signin', {
       body: { username: person.login, password: personPassword },
     }))
       t.true([404, 405].includes(answer.status), answer.text)
     for (const [path, credential] of uses) {
       // The right password of an account that still exists is 403.
       const expected = credential.basic?.[1] === personPassword && what !== 'deleted' ? 403 : 401
-      for (const answer of await revocationWorld.both('GET', path, credential)) t.is(answer.status, expected)
+      for (const answer of await revocationFixture.both('GET', path, credential)) t.is(answer.status, expected)
     }
   })
 }
 
 test('a password that is changed: the old one and every other session, and with it the tokens when asked to', async (t) => {
-  const person = await revocationWorld.person(revocationName('pass'))
+  const person = await revocationFixture.person(revocationName('pass'))
   const [own, other] = [await signIn(person.login, 0), await signIn(person.login, 1)]
   const token =
     (own.headers?.['Cookie'] ?? '')
@@ -182,21 +184,21 @@ test('a password that is changed: the old one and every other session, and with 
       [me, revocationAs(person)],
       [me, { basic: [person.login, personPassword] }],
     ],
-    () => revocationWorld.instances[1].send('POST', '/api/v1/user/settings/account/password', changing),
+    () => revocationFixture.instances[1].send('POST', '/api/v1/user/settings/account/password', changing),
   )
-  for (const answer of await revocationWorld.both('GET', me, own))
+  for (const answer of await revocationFixture.both('GET', me, own))
     t.is(answer.status, 200, 'the session that changed it stays')
-  for (const answer of await revocationWorld.both('GET', me, {
+  for (const answer of await revocationFixture.both('GET', me, {
     basic: [person.login, 'another-lantern-over-water-18'],
   }))
     t.is(answer.status, 200)
 })
 
 test('a former site admin', async (t) => {
-  const person = await revocationWorld.person(revocationName('adm'))
+  const person = await revocationFixture.person(revocationName('adm'))
   const admin = (body: object) =>
-    revocationWorld.instances[0].send('PATCH', `/api/v1/admin/users/${person.login}`, {
-      token: revocationWorld.adminToken,
+    revocationFixture.instances[0].send('PATCH', `/api/v1/admin/users/${person.login}`, {
+      token: revocationFixture.adminToken,
       body,
     })
   await must(200, admin({ admin: true }))
@@ -219,9 +221,9 @@ const rights = [
 /** An organization with a member whose only rights come from a role. */
 const makeOrganization = async () => {
   const org = revocationName('org')
-  const member = await revocationWorld.person(revocationName('mem'))
-  const [a] = revocationWorld.instances
-  const orgId = await revocationWorld.organization(revocationAda, org)
+  const member = await revocationFixture.person(revocationName('mem'))
+  const [a] = revocationFixture.instances
+  const orgId = await revocationFixture.organization(revocationAda, org)
   const role = (
     await must(
       201,
@@ -255,7 +257,7 @@ const takenAway: readonly (readonly [string, (organization: Organization) => Pro
   [
     'a role that is deleted',
     ({ org, role }) =>
-      revocationWorld.instances[1].send(
+      revocationFixture.instances[1].send(
         'DELETE',
         `/api/v1/authz/roles/${role}?org=${org}`,
         revocationAs(revocationAda),
@@ -264,7 +266,7 @@ const takenAway: readonly (readonly [string, (organization: Organization) => Pro
   [
     'a role that is detached',
     ({ org, role }) =>
-      revocationWorld.instances[0].send(
+      revocationFixture.instances[0].send(
         'PUT',
         `/api/v1/authz/roles/${role}?org=${org}`,
         revocationAs(revocationAda, { teamIDs: [] }),
@@ -273,7 +275,7 @@ const takenAway: readonly (readonly [string, (organization: Organization) => Pro
   [
     'a role that loses its permissions',
     ({ org, role }) =>
-      revocationWorld.instances[1].send(
+      revocationFixture.instances[1].send(
         'PUT',
         `/api/v1/authz/roles/${role}?org=${org}`,
         revocationAs(revocationAda, { permissions: [{ namespace: 'org_mgmt', action: 'view members' }] }),
@@ -282,7 +284,7 @@ const takenAway: readonly (readonly [string, (organization: Organization) => Pro
   [
     'a team that drops its roles',
     ({ team }) =>
-      revocationWorld.instances[0].send(
+      revocationFixture.instances[0].send(
         'PATCH',
         `/api/v1/teams/${team}`,
         revocationAs(revocationAda, { assignedRoleIDs: [] }),
@@ -291,7 +293,7 @@ const takenAway: readonly (readonly [string, (organization: Organization) => Pro
   [
     'a member who leaves the team',
     ({ team, member }) =>
-      revocationWorld.instances[1].send(
+      revocationFixture.instances[1].send(
         'DELETE',
         `/api/v1/teams/${team}/members/${member.login}`,
         revocationAs(revocationAda),
@@ -299,12 +301,12 @@ const takenAway: readonly (readonly [string, (organization: Organization) => Pro
   ],
   [
     'a team that is deleted',
-    ({ team }) => revocationWorld.instances[0].send('DELETE', `/api/v1/teams/${team}`, revocationAs(revocationAda)),
+    ({ team }) => revocationFixture.instances[0].send('DELETE', `/api/v1/teams/${team}`, revocationAs(revocationAda)),
   ],
   [
     'a member who is removed',
     ({ org, member }) =>
-      revocationWorld.instances[1].send(
+      revocationFixture.instances[1].send(
         'DELETE',
         `/api/v1/orgs/${org}/members/${member.login}`,
         revocationAs(revocationAda),
@@ -312,14 +314,14 @@ const takenAway: readonly (readonly [string, (organization: Organization) => Pro
   ],
   [
     'an organization that is deleted',
-    ({ org }) => revocationWorld.instances[0].send('DELETE', `/api/v1/orgs/${org}`, revocationAs(revocationAda)),
+    ({ org }) => revocationFixture.instances[0].send('DELETE', `/api/v1/orgs/${org}`, revocationAs(revocationAda)),
   ],
 ]
 for (const [what, takeAway] of takenAway) {
   test(what, async (t) => {
     const organization = await makeOrganization()
     await endsAtOnce(t, organization.uses, () => takeAway(organization))
-    const asked = await revocationWorld.both(
+    const asked = await revocationFixture.both(
       'POST',
       `/api/v1/authz/objects/allowed-permissions?org=${organization.org}`,
       revocationAs(organization.member, [{ objectType: 'organization', objectID: organization.orgId }]),
@@ -335,20 +337,20 @@ interface RobotOf extends Organization {
 const robotEndings: readonly (readonly [string, (robot: RobotOf) => Promise<ServiceAnswer>])[] = [
   [
     'a robot account that is disabled',
-    ({ robot }) => revocationWorld.instances[1].send('PATCH', robot, revocationAs(revocationAda, { active: false })),
+    ({ robot }) => revocationFixture.instances[1].send('PATCH', robot, revocationAs(revocationAda, { active: false })),
   ],
   [
     'a robot account that leaves its teams',
-    ({ robot }) => revocationWorld.instances[0].send('PATCH', robot, revocationAs(revocationAda, { team_ids: [] })),
+    ({ robot }) => revocationFixture.instances[0].send('PATCH', robot, revocationAs(revocationAda, { team_ids: [] })),
   ],
   [
     'a robot account that is deleted',
-    ({ robot }) => revocationWorld.instances[0].send('DELETE', robot, revocationAs(revocationAda)),
+    ({ robot }) => revocationFixture.instances[0].send('DELETE', robot, revocationAs(revocationAda)),
   ],
   [
     'a limit on the life of tokens that a robot account exceeds',
     ({ org }) =>
-      revocationWorld.instances[1].send(
+      revocationFixture.instances[1].send(
         'PATCH',
         `/api/v1/orgs/${org}/policies`,
         revocationAs(revocationAda, { max_token_life_days: 1 }),
@@ -359,7 +361,7 @@ for (const [what, end] of robotEndings) {
   test(what, async (t) => {
     const organization = await makeOrganization()
     const { org, team } = organization
-    const send = revocationWorld.instances[0].send
+    const send = revocationFixture.instances[0].send
     const robot = `/api/v1/orgs/${org}/robots/ci`
     const body = { name: 'ci', team_ids: [team] }
     await must(201, send('POST', `/api/v1/orgs/${org}/robots`, revocationAs(revocationAda, body)))

@@ -4,7 +4,7 @@ import { freeText, listOf, optional, request } from '../../plugins/kit/codecs.ts
 import { makeNames } from '../../plugins/kit/names.ts'
 import { shapeOf } from '../../plugins/kit/unknown-fields.ts'
 import { referenceNames } from '../../plugins/reference-names/names.ts'
-import { makePeople, type Person } from '../clusters/cluster-world.ts'
+import { makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { TestService } from '../support/service.ts'

@@ -40,7 +40,7 @@ import { cleanEnvironment, mainFile } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { run } from '../composition/command-fixture.ts'
 
-interface World {
+interface Fixture {
   readonly db: SqlDatabase
   readonly path: string
   readonly environment: Record<string, string>
@@ -49,7 +49,7 @@ interface World {
   current(): string
 }
 
-const makeWorld = async (t: ExecutionContext, dialect: 'sqlite' | 'mysql'): Promise<World> => {
+const makeFixture = async (t: ExecutionContext, dialect: 'sqlite' | 'mysql'): Promise<Fixture> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-keys-'))
   const borrowed = dialect === 'mysql' ? await borrowMysqlDatabase() : undefined
   const url = borrowed?.url ?? `sqlite:${await migratedSqlitePath()}`
@@ -109,7 +109,7 @@ const read = async (db: SqlDatabase, { table, column, key }: SealedColumn, row: 
 const mail: SealedColumn = { table: 'mail_outbox', column: 'sealed', key: 'id' }
 
 /** Adds mail that is sealed, of the rows 1 to `count`. */
-const addMail = async ({ db, box }: World, count: number): Promise<void> => {
+const addMail = async ({ db, box }: Fixture, count: number): Promise<void> => {
   for (let id = 1; id <= count; id += 1) {
     const sealed = await box.seal(secret(`text ${id}`), placeOf(mail, id))
     await db.query((k) =>
@@ -122,9 +122,9 @@ const dialects = ['sqlite', ...(isSwitchedOff('mariadb') ? [] : ['mysql' as cons
 
 for (const dialect of dialects) {
   test(`${dialect}: every sealed column is sealed with the new key, and the old key can be retired`, async (t) => {
-    const world = await makeWorld(t, dialect)
-    const { db, box, environment, path } = world
-    const old = world.current()
+    const fixture = await makeFixture(t, dialect)
+    const { db, box, environment, path } = fixture
+    const old = fixture.current()
     for (const column of sealedColumns)
       await addRow(db, column, 5, await box.seal(secret(`the value of ${column.table}`), placeOf(column, 5)))
     const lost = makeSecretBox(openKeyring(newKeyring()).wrapper)
@@ -141,7 +141,7 @@ for (const dialect of dialects) {
     const rotated = await run(['keys', 'rotate', '--json'], environment)
     t.is(rotated.code, 1, rotated.err)
     const told = JSON.parse(rotated.out)
-    t.is(told.key, world.current())
+    t.is(told.key, fixture.current())
     t.not(told.key, old)
     t.deepEqual(
       told.columns.toSorted((a: { column: string }, b: { column: string }) => (a.column < b.column ? -1 : 1)),
@@ -184,10 +184,10 @@ for (const dialect of dialects) {
   })
 
   test(`${dialect}: values that are changed at the same time are not overwritten`, async (t) => {
-    const world = await makeWorld(t, dialect)
-    const { db, box, environment } = world
+    const fixture = await makeFixture(t, dialect)
+    const { db, box, environment } = fixture
     const rows = 25
-    await addMail(world, rows)
+    await addMail(fixture, rows)
     const latest = new Map(Array.from({ length: rows }, (_, at) => [at + 1, `text ${at + 1}`]))
     let isOver = false
     const write = async (offset: number): Promise<void> => {
@@ -217,15 +217,15 @@ for (const dialect of dialects) {
     for (const [id, text] of latest) {
       const value = await read(db, mail, id)
       t.is((await box.open(value, placeOf(mail, id))).reveal(), text)
-      t.is(box.keyIdOf(value), world.current())
+      t.is(box.keyIdOf(value), fixture.current())
     }
   })
 
   test(`${dialect}: an instance without the key keeps it from being used, one that is behind is named`, async (t) => {
-    const world = await makeWorld(t, dialect)
-    const { db, box, path, environment } = world
-    const old = world.current()
-    await addMail(world, 2)
+    const fixture = await makeFixture(t, dialect)
+    const { db, box, path, environment } = fixture
+    const old = fixture.current()
+    await addMail(fixture, 2)
     const register = makeSqlInstanceRegister(db, randomUUID())
     await register.beat({ sealingKey: old, newestKey: old })
     // It lives longer than the test.
@@ -252,7 +252,7 @@ for (const dialect of dialects) {
       say: (line) => void lines.push(line),
     }
     await t.throwsAsync(rotateOn(context, {}, store), { message: /is in .*, but not in the key ring of the instance/ })
-    t.is(world.current(), old)
+    t.is(fixture.current(), old)
     t.is(box.keyIdOf(await read(db, mail, 1)), old)
     // It has a copy of the file now, in which the old key is still the current one.
     await db.query((k) => k('instances').update({ newest_key: key }))
@@ -261,15 +261,15 @@ for (const dialect of dialects) {
     t.is(box.keyIdOf(await read(db, mail, 2)), key)
     await db.query((k) => k('instances').update({ sealing_key: key }))
     await t.throwsAsync(rotateOn(context, {}, store), { message: /is in .*, but not in the key ring/ }, 'the next key')
-    t.is(world.current(), key)
+    t.is(fixture.current(), key)
   })
 }
 
 for (const dialect of dialects) {
   test(`${dialect}: a value that is changed between reading and writing keeps the change`, async (t) => {
-    const world = await makeWorld(t, dialect)
-    const { db, box, path } = world
-    await addMail(world, 3)
+    const fixture = await makeFixture(t, dialect)
+    const { db, box, path } = fixture
+    await addMail(fixture, 3)
     const before = changeKeyringFile(path, withAddedKey)
     changeKeyringFile(path, (content) => withCurrentKey(content, waitingKeyOf(before) ?? '', new Date()))
     const old = makeSecretBox(openKeyring(before).wrapper)
@@ -293,19 +293,19 @@ for (const dialect of dialects) {
         return found
       },
     }
-    const result = await sealAgain({ values: racing, secretBox: box }, [mail], world.current())
+    const result = await sealAgain({ values: racing, secretBox: box }, [mail], fixture.current())
     t.deepEqual(result, { columns: [{ column: 'mail_outbox.sealed', count: 2 }], unopened: [] })
     for (const id of [1, 2]) {
       const value = await read(db, mail, id)
-      t.is(box.keyIdOf(value), world.current())
+      t.is(box.keyIdOf(value), fixture.current())
       t.is((await box.open(value, placeOf(mail, id))).reveal(), `changed ${id}`)
     }
   })
 }
 
 test('values in a table of a part of a deployer are sealed again', async (t) => {
-  const world = await makeWorld(t, 'sqlite')
-  const { db, box } = world
+  const fixture = await makeFixture(t, 'sqlite')
+  const { db, box } = fixture
   const place = { table: 'tide_secrets', column: 'sealed', tenantId: 1, rowRef: 'ebb' }
   await db.query((k) => k.raw('create table tide_secrets (name varchar(20) primary key, sealed blob null)'))
   for (const name of ['ebb', 'flow'])
@@ -317,32 +317,32 @@ test('values in a table of a part of a deployer are sealed again', async (t) => 
       .update({ sealed: sealed as never }),
   )
   const environment = {
-    ...world.environment,
+    ...fixture.environment,
     MOORAGE_PLUGINS: fileURLToPath(new URL('../composition/fixtures/sealing-part.ts', import.meta.url)),
   }
   const rotated = await run(['keys', 'rotate', '--json'], environment)
   t.is(rotated.code, 0, rotated.err)
   t.deepEqual(JSON.parse(rotated.out).columns, [{ column: 'tide_secrets.sealed', count: 1 }])
   const [row] = await db.query<{ sealed: Uint8Array }>((k) => k('tide_secrets').where('name', 'ebb').select('sealed'))
-  t.is(box.keyIdOf(row!.sealed), world.current())
+  t.is(box.keyIdOf(row!.sealed), fixture.current())
   t.is((await box.open(row!.sealed, place)).reveal(), 'low')
 })
 
 test('an old copy of the key ring is refused while another instance seals with a key that it lacks', async (t) => {
-  const world = await makeWorld(t, 'sqlite')
-  await makeSqlInstanceRegister(world.db, randomUUID()).beat({ sealingKey: 'kek-newer', newestKey: 'kek-newer' })
-  await world.db.query((k) => k('instances').update({ beat_at: Date.now() + 3_600_000 }))
-  const { code, err } = await run(['keys', 'status'], world.environment)
+  const fixture = await makeFixture(t, 'sqlite')
+  await makeSqlInstanceRegister(fixture.db, randomUUID()).beat({ sealingKey: 'kek-newer', newestKey: 'kek-newer' })
+  await fixture.db.query((k) => k('instances').update({ beat_at: Date.now() + 3_600_000 }))
+  const { code, err } = await run(['keys', 'status'], fixture.environment)
   t.is(code, 1)
   t.regex(err, /does not hold the key kek-newer, with which another instance seals: it is an old copy/)
 })
 
 test('a rotation that is killed in the middle is continued by the next one', async (t) => {
-  const world = await makeWorld(t, 'sqlite')
-  const { db, box, environment } = world
-  const old = world.current()
+  const fixture = await makeFixture(t, 'sqlite')
+  const { db, box, environment } = fixture
+  const old = fixture.current()
   const [count, stuckAt] = [60, 31]
-  await addMail(world, count)
+  await addMail(fixture, count)
   // The statement for one row takes minutes, so the process is killed in it.
   await db.query((k) =>
     k.raw(
@@ -362,7 +362,7 @@ test('a rotation that is killed in the middle is continued by the next one', asy
   child.kill('SIGKILL')
   t.is(await exited, 'SIGKILL')
   await db.query((k) => k.raw('drop trigger stuck'))
-  const key = world.current()
+  const key = fixture.current()
   t.not(key, old)
   t.is(box.keyIdOf(await read(db, mail, count)), old)
   t.regex((await run(['doctor'], environment)).out, /warning +sealed .*old key \S+ still seals 30 values.*keys rotate/)
@@ -370,26 +370,26 @@ test('a rotation that is killed in the middle is continued by the next one', asy
   t.is(again.code, 0, again.err)
   t.regex(again.err, new RegExp(`Continues with the key ${key}`))
   t.regex(again.out, /^Sealed 30 values again/)
-  t.is(world.current(), key)
+  t.is(fixture.current(), key)
   for (let id = 1; id <= count; id += 1)
     t.is((await box.open(await read(db, mail, id), placeOf(mail, id))).reveal(), `text ${id}`)
   t.notRegex((await run(['doctor'], environment)).out, /old key/)
 })
 
 test('a progress line is written at a terminal and removed at the end', async (t) => {
-  const world = await makeWorld(t, 'sqlite')
-  await addMail(world, 3)
+  const fixture = await makeFixture(t, 'sqlite')
+  await addMail(fixture, 3)
   const written: string[] = []
   const store: KeyRingStore = {
-    path: world.path,
-    values: makeSqlSealedValues(world.db),
+    path: fixture.path,
+    values: makeSqlSealedValues(fixture.db),
     columns: sealedColumns,
-    secretBox: world.box,
-    leases: makeSqlLeaseStore(world.db),
+    secretBox: fixture.box,
+    leases: makeSqlLeaseStore(fixture.db),
     alive: async () => [],
     now: () => new Date(),
     patienceMs: 0,
-    content: () => readKeyringContent(world.path)!,
+    content: () => readKeyringContent(fixture.path)!,
   }
   const terminal = { write: (text: string) => void written.push(text), columns: () => 40, rows: () => 20 }
   const context: FrameContext = { environment: {}, ownParts, print: () => undefined, say: () => undefined, terminal }

@@ -3,14 +3,14 @@ import 'reflect-metadata'
 import { randomBytes } from 'node:crypto'
 import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
-import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-fixture.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeSigningRequest } from '../support/hub/agent/client-certificate-request.ts'
 import { makeKubeClient } from '../support/hub/api/kube-client.ts'
 import { seedHub } from '../support/hub/control-plane/seed-hub.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { clusterApi, makeMembers, signingApi, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-world.ts'
+import { clusterApi, makeMembers, signingApi, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-fixture.ts'
 
 /**
  * The lists of a hub's clusters and accept-spoke, on a real kube-apiserver with the definitions of OCM, where no
@@ -18,21 +18,21 @@ import { clusterApi, makeMembers, signingApi, startSpokeFixture, statusOf, type 
  */
 const test = needing('kubernetes')
 
-let world: SpokeFixture
+let fixture: SpokeFixture
 let bootstrapToken: string
 test.before(async () => {
-  world = await startSpokeFixture()
-  const client = makeKubeClient(world.cluster, { token: world.cluster.tokenFor('admin') })
+  fixture = await startSpokeFixture()
+  const client = makeKubeClient(fixture.cluster, { token: fixture.cluster.tokenFor('admin') })
   await seedHub(client)
   await client.close()
-  const made = await world.must(
+  const made = await fixture.must(
     'POST',
     '/api/v1/namespaces/open-cluster-management/serviceaccounts/agent-registration-bootstrap/token',
     { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } },
   )
   bootstrapToken = (made['status'] as { token: string }).token
 })
-test.after.always(() => world?.service.stop())
+test.after.always(() => fixture?.service.stop())
 
 interface Asked {
   readonly subject?: Parameters<typeof makeSigningRequest>[2]
@@ -48,32 +48,33 @@ const ask = async (
 ): Promise<string> => {
   const { object } = await makeSigningRequest(cluster, agent, subject)
   const body = { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...labels } } }
-  const answer = await world.cluster.request('POST', signingApi, body, isAdmin ? {} : { token: bootstrapToken })
+  const answer = await fixture.cluster.request('POST', signingApi, body, isAdmin ? {} : { token: bootstrapToken })
   if (answer.status !== 201) throw new Error(JSON.stringify(answer))
   return object.metadata.name
 }
 /** A cluster that has registered. */
 const registered = async (metadata: object = {}): Promise<string> => {
-  const name = world.name()
-  await world.plantCluster(name, { metadata })
+  const name = fixture.name()
+  await fixture.plantCluster(name, { metadata })
   return name
 }
 const conditions = async (name: string): Promise<readonly string[]> => {
-  const { status } = (await world.must('GET', `${signingApi}/${name}`)) as {
+  const { status } = (await fixture.must('GET', `${signingApi}/${name}`)) as {
     status: { conditions?: readonly { type: string }[] }
   }
   return (status.conditions ?? []).map(({ type }) => type)
 }
 const isAccepted = async (name: string): Promise<boolean> =>
-  ((await world.must('GET', `${clusterApi}/${name}`)) as { spec: { hubAcceptsClient: boolean } }).spec.hubAcceptsClient
-const accept = (clusters: unknown, options: object = {}) => world.post('accept-spoke', { clusters, ...options })
+  ((await fixture.must('GET', `${clusterApi}/${name}`)) as { spec: { hubAcceptsClient: boolean } }).spec
+    .hubAcceptsClient
+const accept = (clusters: unknown, options: object = {}) => fixture.post('accept-spoke', { clusters, ...options })
 const reasons = async (clusters: readonly string[], options: object = {}): Promise<readonly string[]> => {
   const answer = await expectStatus(accept(clusters, options), 422)
   if (answer.json.code !== 'SpokesNotAccepted') throw new Error(answer.text)
   return answer.json.errors as readonly string[]
 }
 const rowsOf = async (spoke: string) =>
-  (await world.audited('cluster.spoke_accepted')).filter(({ changes }) => changes['spoke'] === spoke)
+  (await fixture.audited('cluster.spoke_accepted')).filter(({ changes }) => changes['spoke'] === spoke)
 
 test('a cluster is accepted, once, however often it is requested', async (t) => {
   const name = await registered()
@@ -96,19 +97,19 @@ test('each cluster that cannot be accepted has its reason, and the rest of the r
     registered(),
     registered({ finalizers: ['example.com/stay'] }),
   ])
-  const missing = world.name()
+  const missing = fixture.name()
   const request = await ask(good)
   const mint = await ask(forged, 'x', {
     subject: { organizations: ['platform-admins'], commonName: `system:open-cluster-management:${forged}:x` },
   })
   const other = await ask(sentByAdmin, 'x', { isAdmin: true })
   const refused = await ask(denied)
-  await world.must('PUT', `${signingApi}/${refused}/approval`, {
-    ...(await world.must('GET', `${signingApi}/${refused}`)),
+  await fixture.must('PUT', `${signingApi}/${refused}/approval`, {
+    ...(await fixture.must('GET', `${signingApi}/${refused}`)),
     status: { conditions: [{ type: 'Denied', status: 'True', reason: 'Test', message: 'no' }] },
   })
   await ask(leaving)
-  await world.must('DELETE', `${clusterApi}/${leaving}`)
+  await fixture.must('DELETE', `${clusterApi}/${leaving}`)
   const found = await reasons([good, silent, forged, sentByAdmin, denied, leaving, missing])
   const reasonOf = (name: string): string =>
     found.find((reason) => reason.startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
@@ -135,8 +136,8 @@ test('a cluster whose namespace on the hub is being deleted is not accepted', as
   const name = await registered()
   const request = await ask(name)
   // Nothing ends the deletion: this API server has no controller of namespaces.
-  await world.must('POST', '/api/v1/namespaces', { metadata: { name } })
-  await world.must('DELETE', `/api/v1/namespaces/${name}`)
+  await fixture.must('POST', '/api/v1/namespaces', { metadata: { name } })
+  await fixture.must('DELETE', `/api/v1/namespaces/${name}`)
   t.deepEqual(await reasons([name]), [`${name}: Its namespace on the hub is being deleted.`])
   t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
 })
@@ -145,8 +146,8 @@ test('a partial success under an Idempotency-Key is answered again as it was; a 
   const [good, late] = [await registered(), await registered()]
   await ask(good)
   const send = () =>
-    world.service.send('POST', `/api/v1/clusters/${world.org}/hub/accept-spoke`, {
-      token: world.owner.token,
+    fixture.service.send('POST', `/api/v1/clusters/${fixture.org}/hub/accept-spoke`, {
+      token: fixture.owner.token,
       headers: { 'Idempotency-Key': `accept-${good}` },
       body: { clusters: [good, late] },
     })
@@ -176,8 +177,8 @@ test('a cluster that registers by the identity of its cloud needs no request', a
 })
 
 test('a spoke whose agent asks again gets a new approval', async (t) => {
-  const name = world.name()
-  await world.plantCluster(name, { spec: { hubAcceptsClient: true } })
+  const name = fixture.name()
+  await fixture.plantCluster(name, { spec: { hubAcceptsClient: true } })
   await expectStatus(accept([name]), 200)
   const request = await ask(name)
   await expectStatus(accept([name]), 200)
@@ -202,7 +203,7 @@ test('a cluster that is removed at the same time is accepted before, or not at a
   await Promise.all(names.map((name) => ask(name)))
   const [answer] = await Promise.all([
     accept(names),
-    ...names.map((name) => world.must('DELETE', `${clusterApi}/${name}`)),
+    ...names.map((name) => fixture.must('DELETE', `${clusterApi}/${name}`)),
   ])
   const refused = ((answer.json as { errors?: readonly string[] } | undefined)?.errors ?? []).map(
     (reason) => reason.split(':')[0] ?? '',
@@ -232,12 +233,12 @@ test('bad bodies of accept-spoke are 422 and change nothing', async (t) => {
     { clusters: [name], requesters: [7] },
     { clusters: [name], requesters: [''] },
   ]
-  for (const body of bad) await statusOf(t, world.post('accept-spoke', body), 422)
+  for (const body of bad) await statusOf(t, fixture.post('accept-spoke', body), 422)
   t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
 })
 
 test('accepting needs its own right; for another organization the hub does not exist', async (t) => {
-  const member = await makeMembers(world, {
+  const member = await makeMembers(fixture, {
     viewer: ['view clusters', 'view hubs'],
     remover: ['view clusters', 'view hubs', 'remove spokes', 'import spokes'],
     accepter: ['view clusters', 'view hubs', 'accept spokes'],
@@ -250,9 +251,9 @@ test('accepting needs its own right; for another organization the hub does not e
     ['remover', 403],
     ['stranger', 404],
   ] as const)
-    await statusOf(t, world.post('accept-spoke', body, member(who)), status)
+    await statusOf(t, fixture.post('accept-spoke', body, member(who)), status)
   t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
-  await statusOf(t, world.post('accept-spoke', body, member('accepter')), 200)
+  await statusOf(t, fixture.post('accept-spoke', body, member('accepter')), 200)
   t.true(await isAccepted(name))
 })
 
@@ -260,7 +261,7 @@ test('no certificate request is in the log', async (t) => {
   const name = await registered()
   await ask(name, randomBytes(4).toString('hex'))
   await expectStatus(accept([name]), 200)
-  t.notRegex(world.service.logText(), /BEGIN CERTIFICATE|LS0tLS1CRUdJTi/)
+  t.notRegex(fixture.service.logText(), /BEGIN CERTIFICATE|LS0tLS1CRUdJTi/)
 })
 
 const setLabel = 'cluster.open-cluster-management.io/clusterset'
@@ -268,21 +269,21 @@ const rolesApi = '/apis/authorization.k8s.appscode.com/v1alpha1'
 const routes = ['managed-clusters', 'not-accepted-clusters', 'accepted-clusters', 'available-clusters']
 const named = ({ json }: ServiceAnswer, prefix: string): readonly { name: string }[] =>
   (json as { name: string }[]).filter(({ name }) => name.startsWith(prefix))
-const namesIn = async (route: string, prefix: string, person = world.owner): Promise<readonly string[]> =>
-  named(await expectStatus(world.get(route, person), 200), prefix).map(({ name }) => name.slice(prefix.length))
+const namesIn = async (route: string, prefix: string, person = fixture.owner): Promise<readonly string[]> =>
+  named(await expectStatus(fixture.get(route, person), 200), prefix).map(({ name }) => name.slice(prefix.length))
 
 test('a cluster is listed by what the hub has decided, with what it states of itself', async (t) => {
-  const prefix = `${world.name()}-`
-  await world.plantCluster(`${prefix}b`, {
+  const prefix = `${fixture.name()}-`
+  await fixture.plantCluster(`${prefix}b`, {
     metadata: { labels: { [setLabel]: 'edge' } },
     spec: {
       hubAcceptsClient: true,
       managedClusterClientConfigs: [{ url: 'https://10.0.0.1:6443' }, { url: 'https://other' }],
     },
   })
-  await world.plantCluster(`${prefix}a`, { spec: { hubAcceptsClient: true } })
-  await world.plantCluster(`${prefix}c`)
-  await world.must(
+  await fixture.plantCluster(`${prefix}a`, { spec: { hubAcceptsClient: true } })
+  await fixture.plantCluster(`${prefix}c`)
+  await fixture.must(
     'PATCH',
     `${clusterApi}/${prefix}b/status`,
     {
@@ -295,7 +296,7 @@ test('a cluster is listed by what the hub has decided, with what it states of it
     },
     'application/merge-patch+json',
   )
-  t.deepEqual(named(await world.get('accepted-clusters'), prefix), [
+  t.deepEqual(named(await fixture.get('accepted-clusters'), prefix), [
     { name: `${prefix}a`, clusterURL: '', clusterUID: '' },
     { name: `${prefix}b`, clusterURL: 'https://10.0.0.1:6443', clusterUID: 'uid-b', clusterSet: 'edge' },
   ])
@@ -304,11 +305,11 @@ test('a cluster is listed by what the hub has decided, with what it states of it
 })
 
 test('a cluster that is being deleted asks for nothing any longer, but is a spoke until it is gone', async (t) => {
-  const prefix = `${world.name()}-`
+  const prefix = `${fixture.name()}-`
   const metadata = { finalizers: ['example.com/stay'] }
-  await world.plantCluster(`${prefix}spoke`, { metadata, spec: { hubAcceptsClient: true } })
-  await world.plantCluster(`${prefix}asks`, { metadata })
-  for (const suffix of ['spoke', 'asks']) await world.must('DELETE', `${clusterApi}/${prefix}${suffix}`)
+  await fixture.plantCluster(`${prefix}spoke`, { metadata, spec: { hubAcceptsClient: true } })
+  await fixture.plantCluster(`${prefix}asks`, { metadata })
+  for (const suffix of ['spoke', 'asks']) await fixture.must('DELETE', `${clusterApi}/${prefix}${suffix}`)
   t.deepEqual(
     [await namesIn('accepted-clusters', prefix), await namesIn('not-accepted-clusters', prefix)],
     [['spoke'], []],
@@ -316,11 +317,11 @@ test('a cluster that is being deleted asks for nothing any longer, but is a spok
 })
 
 test('the raw list has the bytes of the hub', async (t) => {
-  const name = world.name()
-  await world.plantCluster(name, {
+  const name = fixture.name()
+  await fixture.plantCluster(name, {
     metadata: { annotations: { 'example.com/odd': '"é\\u0041</\n\u2028', zz: '1', '7': 'seven' } },
   })
-  const { text, json, headers } = await expectStatus(world.get('managed-clusters'), 200)
+  const { text, json, headers } = await expectStatus(fixture.get('managed-clusters'), 200)
   t.regex(String(headers['content-type']), /^application\/json/)
   t.like(json, { apiVersion: 'cluster.open-cluster-management.io/v1', kind: 'ManagedClusterList' })
   const item = (json as { items: { metadata: { name: string; annotations: object } }[] }).items.find(
@@ -332,18 +333,18 @@ test('the raw list has the bytes of the hub', async (t) => {
 })
 
 test('who may not connect to the hub may use the spokes on which the role bindings of the hub give a role', async (t) => {
-  const prefix = `${world.name()}-`
-  const member = await makeMembers(world, {
+  const prefix = `${fixture.name()}-`
+  const member = await makeMembers(fixture, {
     viewer: ['view clusters', 'view hubs'],
     connector: ['view clusters', 'view hubs', 'connect to clusters'],
   })
   const viewerId = (
-    (await expectStatus(world.service.send('GET', '/api/v1/user', { token: member('viewer').token }), 200)).json as {
+    (await expectStatus(fixture.service.send('GET', '/api/v1/user', { token: member('viewer').token }), 200)).json as {
       id: number
     }
   ).id
   for (const suffix of ['by-name', 'by-set', 'other', 'wrong-kind'])
-    await world.plantCluster(`${prefix}${suffix}`, {
+    await fixture.plantCluster(`${prefix}${suffix}`, {
       metadata: suffix === 'by-set' ? { labels: { [setLabel]: `${prefix}set` } } : {},
       spec: { hubAcceptsClient: true },
     })
@@ -356,8 +357,8 @@ test('who may not connect to the hub may use the spokes on which the role bindin
     ['by-name', 'User'],
     ['wrong-kind', 'Group'],
   ] as const) {
-    await world.must('POST', '/api/v1/namespaces', { metadata: { name: `${prefix}${suffix}` } })
-    await world.must('POST', `${rolesApi}/namespaces/${prefix}${suffix}/managedclusterrolebindings`, {
+    await fixture.must('POST', '/api/v1/namespaces', { metadata: { name: `${prefix}${suffix}` } })
+    await fixture.must('POST', `${rolesApi}/namespaces/${prefix}${suffix}/managedclusterrolebindings`, {
       apiVersion: 'authorization.k8s.appscode.com/v1alpha1',
       kind: 'ManagedClusterRoleBinding',
       metadata: { name: 'view' },
@@ -365,7 +366,7 @@ test('who may not connect to the hub may use the spokes on which the role bindin
       roleRef,
     })
   }
-  await world.must('POST', `${rolesApi}/managedclustersetrolebindings`, {
+  await fixture.must('POST', `${rolesApi}/managedclustersetrolebindings`, {
     apiVersion: 'authorization.k8s.appscode.com/v1alpha1',
     kind: 'ManagedClusterSetRoleBinding',
     metadata: { name: `${prefix}set` },
@@ -374,10 +375,10 @@ test('who may not connect to the hub may use the spokes on which the role bindin
     roleRef,
   })
   // A record without a UID, as one that is not surveyed yet, is not that of every spoke that claims none.
-  const store = world.service.running.container.resolve(ClusterStorePort)
+  const store = fixture.service.running.container.resolve(ClusterStorePort)
   const { token, login } = member('viewer')
   const { json } = await expectStatus(
-    importCluster(world.service.send, token, login, 'mine', world.cluster.kubeconfig()),
+    importCluster(fixture.service.send, token, login, 'mine', fixture.cluster.kubeconfig()),
     200,
   )
   unwrap(await store.change(json.id as ClusterId, 1, { uid: '' }))
@@ -397,14 +398,14 @@ test('who may not connect to the hub may use the spokes on which the role bindin
 })
 
 test('the lists need the right to view hubs; for another organization the hub does not exist', async (t) => {
-  const member = await makeMembers(world, {
+  const member = await makeMembers(fixture, {
     connector: ['view clusters', 'connect to clusters'],
     viewer: ['view clusters', 'view hubs'],
   })
   for (const route of routes) {
-    await statusOf(t, world.get(route, member('connector')), 403)
-    await statusOf(t, world.get(route, member('viewer')), 200)
-    await statusOf(t, world.get(route, member('stranger')), 404)
-    await statusOf(t, world.get(route, world.owner, `${world.org}/no-such-hub`), 404)
+    await statusOf(t, fixture.get(route, member('connector')), 403)
+    await statusOf(t, fixture.get(route, member('viewer')), 200)
+    await statusOf(t, fixture.get(route, member('stranger')), 404)
+    await statusOf(t, fixture.get(route, fixture.owner, `${fixture.org}/no-such-hub`), 404)
   }
 })

@@ -1,18 +1,18 @@
 // process: waiting - uses components
-import { expectStatus, importCluster, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, type Person } from '../clusters/cluster-fixture.ts'
 import { needing } from '../support/components/needing.ts'
-import { makeMembers, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-world.ts'
+import { makeMembers, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-fixture.ts'
 
 /** sync-accounts on a real kube-apiserver. No other file writes Accounts of this service's users to it. */
 const test = needing('kubernetes').serial
 
 const api = '/apis/authentication.k8s.appscode.com/v1alpha1/accounts'
-let world: SpokeFixture
+let fixture: SpokeFixture
 test.before(async () => {
-  world = await startSpokeFixture()
-  await world.must('DELETE', api)
+  fixture = await startSpokeFixture()
+  await fixture.must('DELETE', api)
 })
-test.after.always(() => world?.service.stop())
+test.after.always(() => fixture?.service.stop())
 
 interface Account {
   readonly metadata: {
@@ -29,30 +29,33 @@ interface Account {
   }
 }
 const accounts = async (): Promise<readonly Account[]> =>
-  ((await world.must('GET', api)) as unknown as { items: readonly Account[] }).items
+  ((await fixture.must('GET', api)) as unknown as { items: readonly Account[] }).items
 const find = async (name: string): Promise<Account | undefined> =>
   (await accounts()).find(({ metadata }) => metadata.name === name)
 const plant = (name: string, labels: object = {}) =>
-  world.must('POST', api, {
+  fixture.must('POST', api, {
     apiVersion: 'authentication.k8s.appscode.com/v1alpha1',
     kind: 'Account',
     metadata: { name, labels },
     spec: { username: name },
   })
 const userOf = async ({ token }: Person): Promise<{ readonly id: number; readonly login: string }> =>
-  (await expectStatus(world.service.send('GET', '/api/v1/user', { token }), 200)).json as { id: number; login: string }
-const sync = (person?: Person, at?: string) => world.post('sync-accounts', undefined, person, at)
-const synced = async () => (await world.audited('cluster.accounts_synced')).map(({ changes }) => changes)
+  (await expectStatus(fixture.service.send('GET', '/api/v1/user', { token }), 200)).json as {
+    id: number
+    login: string
+  }
+const sync = (person?: Person, at?: string) => fixture.post('sync-accounts', undefined, person, at)
+const synced = async () => (await fixture.audited('cluster.accounts_synced')).map(({ changes }) => changes)
 
 test('each member has an account; what changes nothing is not recorded', async (t) => {
-  const [first, second] = [await world.people.person('first'), await world.people.person('second')]
-  const { teamId } = await world.people.teamWithRole(
-    world.owner,
-    world.org,
+  const [first, second] = [await fixture.people.person('first'), await fixture.people.person('second')]
+  const { teamId } = await fixture.people.teamWithRole(
+    fixture.owner,
+    fixture.org,
     [first, second],
     [{ namespace: 'cluster_mgmt', action: 'view clusters' }],
   )
-  const [own, one, two] = [await userOf(world.owner), await userOf(first), await userOf(second)]
+  const [own, one, two] = [await userOf(fixture.owner), await userOf(first), await userOf(second)]
   await plant('ace.sa.builder')
   await plant('someone-else', {
     'app.kubernetes.io/managed-by': 'moorage',
@@ -66,13 +69,17 @@ test('each member has an account; what changes nothing is not recorded', async (
   t.like(answered, { applied: 3, removed: 0 })
   t.regex(String(answered.message), /no ManagedClusterRoleBinding was made/)
   const team = (
-    (await expectStatus(world.service.send('GET', `/api/v1/teams/${teamId}`, { token: world.owner.token }), 200))
+    (await expectStatus(fixture.service.send('GET', `/api/v1/teams/${teamId}`, { token: fixture.owner.token }), 200))
       .json as { name: string }
   ).name
   const account = await find(`ace.user.${one.id}`)
   const orgId = (
-    (await expectStatus(world.service.send('GET', `/api/v1/orgs/${world.org}`, { token: world.owner.token }), 200))
-      .json as { id: number }
+    (
+      await expectStatus(
+        fixture.service.send('GET', `/api/v1/orgs/${fixture.org}`, { token: fixture.owner.token }),
+        200,
+      )
+    ).json as { id: number }
   ).id
   t.like(account?.spec, {
     username: `ace.user.${one.id}`,
@@ -93,14 +100,14 @@ test('each member has an account; what changes nothing is not recorded', async (
 
   // A new login leaves the name of the account and of its user; a former member loses it.
   await expectStatus(
-    world.service.send('POST', `/api/v1/admin/users/${one.login}/rename`, {
-      token: world.service.adminToken,
+    fixture.service.send('POST', `/api/v1/admin/users/${one.login}/rename`, {
+      token: fixture.service.adminToken,
       body: { new_username: `${one.login}-x` },
     }),
     204,
   )
   await expectStatus(
-    world.service.send('DELETE', `/api/v1/orgs/${world.org}/members/${two.login}`, { token: world.owner.token }),
+    fixture.service.send('DELETE', `/api/v1/orgs/${fixture.org}/members/${two.login}`, { token: fixture.owner.token }),
     204,
   )
   await expectStatus(sync(), 200)
@@ -119,10 +126,10 @@ test('each member has an account; what changes nothing is not recorded', async (
 })
 
 test('an account of other origin with the name of a member’s is not changed', async (t) => {
-  const person = await world.people.person('taken')
-  await world.people.teamWithRole(
-    world.owner,
-    world.org,
+  const person = await fixture.people.person('taken')
+  await fixture.people.teamWithRole(
+    fixture.owner,
+    fixture.org,
     [person],
     [{ namespace: 'cluster_mgmt', action: 'view clusters' }],
   )
@@ -131,28 +138,30 @@ test('an account of other origin with the name of a member’s is not changed', 
   const { json } = await statusOf(t, sync(), 409, 'HubConflict')
   t.deepEqual(json.errors, [name])
   t.is((await find(name))?.spec.username, name)
-  await world.must('DELETE', `${api}/${name}`)
+  await fixture.must('DELETE', `${api}/${name}`)
   await expectStatus(sync(), 200)
   t.is((await find(name))?.metadata.annotations?.['moorage/login'], person.login)
 })
 
 test('members who join and leave during several runs: the last run has the last state', async (t) => {
-  const people = await Promise.all(Array.from({ length: 6 }, () => world.people.person('moving')))
+  const people = await Promise.all(Array.from({ length: 6 }, () => fixture.people.person('moving')))
   const ids = await Promise.all(people.map(async (person) => (await userOf(person)).id))
-  const { teamId } = await world.people.teamWithRole(
-    world.owner,
-    world.org,
+  const { teamId } = await fixture.people.teamWithRole(
+    fixture.owner,
+    fixture.org,
     [],
     [{ namespace: 'cluster_mgmt', action: 'view clusters' }],
   )
   const change = (method: string, person: Person) =>
     expectStatus(
-      world.service.send(method, `/api/v1/teams/${teamId}/members/${person.login}`, { token: world.owner.token }),
+      fixture.service.send(method, `/api/v1/teams/${teamId}/members/${person.login}`, { token: fixture.owner.token }),
       204,
     )
   const leave = (person: Person) =>
     expectStatus(
-      world.service.send('DELETE', `/api/v1/orgs/${world.org}/members/${person.login}`, { token: world.owner.token }),
+      fixture.service.send('DELETE', `/api/v1/orgs/${fixture.org}/members/${person.login}`, {
+        token: fixture.owner.token,
+      }),
       204,
     )
   const join = async (some: readonly Person[]): Promise<void> => {
@@ -172,9 +181,9 @@ test('members who join and leave during several runs: the last run has the last 
 })
 
 test('in the account of a person, the person is the only member', async (t) => {
-  const person = await world.people.person('alone')
+  const person = await fixture.people.person('alone')
   await expectStatus(
-    importCluster(world.service.send, person.token, person.login, 'own', world.cluster.kubeconfig()),
+    importCluster(fixture.service.send, person.token, person.login, 'own', fixture.cluster.kubeconfig()),
     200,
   )
   await expectStatus(sync(person, `${person.login}/own`), 200)
@@ -187,7 +196,7 @@ test('in the account of a person, the person is the only member', async (t) => {
 })
 
 test('syncing needs its own right; for another organization the hub does not exist', async (t) => {
-  const member = await makeMembers(world, {
+  const member = await makeMembers(fixture, {
     viewer: ['view clusters', 'view hubs', 'accept spokes'],
     syncer: ['view clusters', 'view hubs', 'sync accounts'],
   })

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { testHubFailures } from '../clusters/hub-failure-table.ts'
-import { clusterApi, signingApi } from './spoke-world.ts'
+import { clusterApi, signingApi } from './spoke-fixture.ts'
 
 const status = { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404 }
 const accountApi = '/apis/authentication.k8s.appscode.com/v1alpha1/accounts'

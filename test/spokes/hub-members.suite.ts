@@ -2,11 +2,11 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import type { HubMember, HubMembers } from '../../core/hubs/spokes/ports.ts'
 import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
-import { storeWorld } from '../authz/stored-world.ts'
-import type { World } from '../authz/world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
+import type { Fixture } from '../authz/fixture.ts'
 
 /** What the suite expects to be stored. The name of an account is `n` and its id, that of a team `team` and its id. */
-export const hubMembersWorld = {
+export const hubMembersFixture = {
   /** Persons 1 to 305. Person 304 may not sign in, and 305 is deactivated. */
   people: Array.from({ length: 305 }, (_, index) => index + 1),
   /** All persons but 303 are members; team 1002 has person 303 all the same. */
@@ -26,9 +26,9 @@ export interface HubMembersBench {
   close(): Promise<void>
 }
 
-const { people, organization, other } = hubMembersWorld
+const { people, organization, other } = hubMembersFixture
 const empty = { visibility: 'private', roles: [], grants: [] } as const
-const world: World = {
+const fixture: Fixture = {
   users: people,
   orgs: [
     {
@@ -51,9 +51,9 @@ const world: World = {
 const about: SuiteAbout = {
   name: 'hub-members',
   ports: ['HubMembers'],
-  needs: 'The people and organizations of `hubMembersWorld`, which the file exports.',
+  needs: 'The people and organizations of `hubMembersFixture`, which the file exports.',
   fill: async (database) => {
-    await storeWorld(database, world)
+    await storeFixture(database, fixture)
     await database.query((k) => k('users').where('id', 304).update({ prohibit_login: 1 }))
     await database.query((k) => k('users').where('id', 305).update({ is_active: 0 }))
     // A robot account of the organization is a member, and no person.
@@ -74,10 +74,10 @@ export const hubMembersSuite = contractSuite<HubMembersBench>(about, (onBench) =
   onBench(
     'every member who may sign in is listed once, by id, with the teams of this organization',
     async (t, { members }) => {
-      const found = await listOf(members, hubMembersWorld.organization.id)
+      const found = await listOf(members, hubMembersFixture.organization.id)
       t.deepEqual(
         found.map(({ userId }) => Number(userId)),
-        hubMembersWorld.people.filter((id) => id <= 302),
+        hubMembersFixture.people.filter((id) => id <= 302),
       )
       t.like(found[0], { teams: ['team1001'] })
       t.like(found[1], { teams: ['team1001', 'team1002'] })
@@ -87,7 +87,7 @@ export const hubMembersSuite = contractSuite<HubMembersBench>(about, (onBench) =
   )
 
   onBench('the members of another organization are its own', async (t, { members }) => {
-    const [member, ...others] = await listOf(members, hubMembersWorld.other.id)
+    const [member, ...others] = await listOf(members, hubMembersFixture.other.id)
     t.like(member, { userId: 1, teams: ['team1011'] })
     t.deepEqual(others, [])
   })

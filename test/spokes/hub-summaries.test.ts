@@ -1,11 +1,11 @@
 import test from 'ava'
 import type { ServerResponse } from 'node:http'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { clusterApi } from './spoke-world.ts'
+import { clusterApi } from './spoke-fixture.ts'
 
 /** The list of hubs, of which some do not answer, at the wire. */
 let service: TestService

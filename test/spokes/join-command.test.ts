@@ -6,7 +6,7 @@ import { decodeJwt } from 'jose'
 import { clusterInfoReader } from '../../adapters/kubernetes/kubeconfig.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { joinCommand, shellWord, type Installer } from '../../core/hubs/spokes/join-command.ts'
-import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-fixture.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { managedClusters, signingRequests } from '../support/hub/api/kinds.ts'
@@ -15,18 +15,18 @@ import { clusterNameLabel, joinedCondition } from '../support/hub/api/ocm-names.
 import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { until } from '../support/until.ts'
-import { makeMembers, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-world.ts'
+import { makeMembers, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-fixture.ts'
 
 /** spoke-command on a real kube-apiserver, its text in a real shell, and what an agent does with its token. */
 const test = needing('kubernetes')
 
-let world: SpokeFixture
+let fixture: SpokeFixture
 let hub: TestHub
 test.before(async () => {
-  ;[world, hub] = await Promise.all([startSpokeFixture(), startTestHub((await kubernetes())!)])
+  ;[fixture, hub] = await Promise.all([startSpokeFixture(), startTestHub((await kubernetes())!)])
 })
 test.after.always(async () => {
-  await world?.service.stop()
+  await fixture?.service.stop()
   await hub?.stop()
 })
 
@@ -112,14 +112,14 @@ test('a command has the expected arguments in a real shell, whatever the address
 
 const command = async (body: object, installer?: Installer): Promise<string> => {
   const answer = await expectStatus(
-    world.post(`spoke-command${installer === undefined ? '' : `?installer=${installer}`}`, body),
+    fixture.post(`spoke-command${installer === undefined ? '' : `?installer=${installer}`}`, body),
     200,
   )
   return (answer.json as { spoke: string }).spoke
 }
 
 test('a command has the address of the hub, and a token of the bootstrap account that is valid for an hour', async (t) => {
-  const clusterName = world.name()
+  const clusterName = fixture.name()
   const { words, input } = run(
     await command({ clusterName, hostClusterName: 'host', hostClusterUID: 'uid-1', hostClusterOwnerID: 4 }),
   )
@@ -130,7 +130,7 @@ test('a command has the address of the hub, and a token of the bootstrap account
     '--hub-token',
     token,
     '--hub-apiserver',
-    world.cluster.url,
+    fixture.cluster.url,
     '--cluster-name',
     clusterName,
     '--klusterlet-annotation',
@@ -142,22 +142,22 @@ test('a command has the address of the hub, and a token of the bootstrap account
     '--ca-file',
     '/dev/stdin',
   ])
-  t.is(input.trim(), world.cluster.caPem.trim())
+  t.is(input.trim(), fixture.cluster.caPem.trim())
   const claims = decodeJwt(token)
   t.is(claims.sub, 'system:serviceaccount:open-cluster-management:agent-registration-bootstrap')
   t.is(claims.exp! - claims.iat!, 3600)
-  const who = await world.cluster.request(
+  const who = await fixture.cluster.request(
     'GET',
     '/apis/cluster.open-cluster-management.io/v1/managedclusters?limit=1',
     undefined,
     { token },
   )
   t.is(who.status, 200)
-  t.is((await world.cluster.request('GET', '/api/v1/namespaces', undefined, { token })).status, 403)
+  t.is((await fixture.cluster.request('GET', '/api/v1/namespaces', undefined, { token })).status, 403)
 })
 
 test('with Helm, the values on standard input have a kubeconfig that works', async (t) => {
-  const clusterName = world.name()
+  const clusterName = fixture.name()
   const { words, input } = run(await command({ clusterName, hostClusterName: 'host' }, 'helm'))
   const values = JSON.parse(input) as { klusterlet: object; bootstrapHubKubeConfig: string }
   t.deepEqual(values.klusterlet, {
@@ -168,12 +168,12 @@ test('with Helm, the values on standard input have a kubeconfig that works', asy
     clusters: { cluster: Record<string, string> }[]
     users: { user: { token: string } }[]
   }
-  t.is(kubeconfig.clusters[0]?.cluster['server'], world.cluster.url)
+  t.is(kubeconfig.clusters[0]?.cluster['server'], fixture.cluster.url)
   t.is(
     Buffer.from(kubeconfig.clusters[0]?.cluster['certificate-authority-data'] ?? '', 'base64')
       .toString()
       .trim(),
-    world.cluster.caPem.trim(),
+    fixture.cluster.caPem.trim(),
   )
   const token = kubeconfig.users[0]?.user.token ?? ''
   t.is(decodeJwt(token).sub, 'system:serviceaccount:open-cluster-management:agent-registration-bootstrap')
@@ -184,12 +184,12 @@ test('with Helm, the values on standard input have a kubeconfig that works', asy
 })
 
 test('the answer is not stored, and the token is in no log line and no audit row', async (t) => {
-  const clusterName = world.name()
-  const answer = await expectStatus(world.post('spoke-command', { clusterName }), 200)
+  const clusterName = fixture.name()
+  const answer = await expectStatus(fixture.post('spoke-command', { clusterName }), 200)
   t.is(answer.headers['cache-control'], 'no-store')
   const token = run((answer.json as { spoke: string }).spoke).words[2] ?? ''
   const [, claims = ''] = token.split('.')
-  const rows = (await world.audited('cluster.spoke_command_issued')).filter(
+  const rows = (await fixture.audited('cluster.spoke_command_issued')).filter(
     ({ changes }) => changes['spoke'] === clusterName,
   )
   t.deepEqual(
@@ -197,17 +197,17 @@ test('the answer is not stored, and the token is in no log line and no audit row
     [['hub', { spoke: clusterName, installer: 'clusteradm' }]],
   )
   t.false(JSON.stringify(rows).includes(claims))
-  t.false(world.service.logText().includes(claims))
+  t.false(fixture.service.logText().includes(claims))
 })
 
 test('what contradicts the hub in the path is 422; empty values state nothing', async (t) => {
   const record = (
     await expectStatus(
-      world.service.send('GET', `/api/v1/clusters/${world.org}/hub`, { token: world.owner.token }),
+      fixture.service.send('GET', `/api/v1/clusters/${fixture.org}/hub`, { token: fixture.owner.token }),
       200,
     )
   ).json as { uid: string; ownerID: number }
-  const clusterName = world.name()
+  const clusterName = fixture.name()
   await command({ clusterName, hubClusterName: 'hub', hubClusterUID: record.uid, hubClusterOwnerID: record.ownerID })
   await command({ clusterName, hubClusterName: '', hubClusterUID: '', hubClusterOwnerID: 0, hostClusterName: null })
   for (const other of [
@@ -215,7 +215,7 @@ test('what contradicts the hub in the path is 422; empty values state nothing', 
     { hubClusterUID: 'other' },
     { hubClusterOwnerID: record.ownerID + 1 },
   ])
-    await statusOf(t, world.post('spoke-command', { clusterName, ...other }), 422, 'JoinCommandRefused')
+    await statusOf(t, fixture.post('spoke-command', { clusterName, ...other }), 422, 'JoinCommandRefused')
   const bad = [
     {},
     { clusterName: '' },
@@ -230,20 +230,20 @@ test('what contradicts the hub in the path is 422; empty values state nothing', 
     { clusterName, hostClusterOwnerID: '4' },
     { clusterName, hubClusterName: 7 },
   ]
-  for (const body of bad) await statusOf(t, world.post('spoke-command', body), 422)
-  await statusOf(t, world.post('spoke-command?installer=curl', { clusterName }), 400)
+  for (const body of bad) await statusOf(t, fixture.post('spoke-command', body), 422)
+  await statusOf(t, fixture.post('spoke-command?installer=curl', { clusterName }), 400)
 })
 
 test('a cluster that is being removed gets no command', async (t) => {
-  const name = world.name()
-  await world.plantCluster(name, { metadata: { finalizers: ['example.com/stay'] } })
+  const name = fixture.name()
+  await fixture.plantCluster(name, { metadata: { finalizers: ['example.com/stay'] } })
   await command({ clusterName: name })
-  await world.must('DELETE', `/apis/cluster.open-cluster-management.io/v1/managedclusters/${name}`)
-  await statusOf(t, world.post('spoke-command', { clusterName: name }), 422, 'JoinCommandRefused')
+  await fixture.must('DELETE', `/apis/cluster.open-cluster-management.io/v1/managedclusters/${name}`)
+  await statusOf(t, fixture.post('spoke-command', { clusterName: name }), 422, 'JoinCommandRefused')
 })
 
 test('the command needs the right to import spokes; for another organization the hub does not exist', async (t) => {
-  const member = await makeMembers(world, {
+  const member = await makeMembers(fixture, {
     viewer: ['view clusters', 'view hubs', 'accept spokes'],
     importer: ['view clusters', 'view hubs', 'import spokes'],
   })
@@ -252,7 +252,7 @@ test('the command needs the right to import spokes; for another organization the
     ['importer', 200],
     ['stranger', 404],
   ] as const)
-    await statusOf(t, world.post('spoke-command', { clusterName: world.name() }, member(who)), status)
+    await statusOf(t, fixture.post('spoke-command', { clusterName: fixture.name() }, member(who)), status)
 })
 
 test('a hub of an older version: its account, or its newest bootstrap token; without either 500', async (t) => {
@@ -271,8 +271,11 @@ test('a hub of an older version: its account, or its newest bootstrap token; wit
   fake.on(accounts, missing)
   fake.on('/api/v1/namespaces/kube-system/secrets', json(200, { items: [] }))
   const name = 'old-hub'
-  await expectStatus(importCluster(world.service.send, world.owner.token, world.org, name, fake.kubeconfig()), 200)
-  const asked = () => world.post('spoke-command', { clusterName: 'shop' }, world.owner, `${world.org}/${name}`)
+  await expectStatus(
+    importCluster(fixture.service.send, fixture.owner.token, fixture.org, name, fake.kubeconfig()),
+    200,
+  )
+  const asked = () => fixture.post('spoke-command', { clusterName: 'shop' }, fixture.owner, `${fixture.org}/${name}`)
   await statusOf(t, asked(), 500, 'BootstrapMissing')
   const secretOf = (id: string, creationTimestamp: string, suffix = '0123456789abcdef') => ({
     metadata: { name: `bootstrap-token-${id}`, creationTimestamp },
@@ -337,13 +340,13 @@ test('a published kubeconfig is read, or there is none', (t) => {
 })
 
 const listed = async (route: string, name: string) =>
-  ((await expectStatus(world.get(route), 200)).json as { name: string; clusterUID: string }[]).find(
+  ((await expectStatus(fixture.get(route), 200)).json as { name: string; clusterUID: string }[]).find(
     (each) => each.name === name,
   )
 
 test('a cluster registers with the token of its command, is accepted, moves to the other list, and joins', async (t) => {
   const name = hub.name()
-  const { json } = await expectStatus(world.post('spoke-command', { clusterName: name }), 200)
+  const { json } = await expectStatus(fixture.post('spoke-command', { clusterName: name }), 200)
   const token = execFileSync('sh', ['-c', `clusteradm() { printf %s "$3"; }\n${(json as { spoke: string }).spoke}`], {
     encoding: 'utf8',
   })
@@ -357,7 +360,7 @@ test('a cluster registers with the token of its command, is accepted, moves to t
       ? true
       : undefined,
   )
-  await expectStatus(world.post('accept-spoke', { clusters: [name] }), 200)
+  await expectStatus(fixture.post('accept-spoke', { clusters: [name] }), 200)
   t.deepEqual(
     [await listed('not-accepted-clusters', name), (await listed('accepted-clusters', name))?.name],
     [undefined, name],
@@ -372,5 +375,5 @@ test('a cluster registers with the token of its command, is accepted, moves to t
   )
   t.is(uid, (await hub.spoke.call<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/kube-system')).metadata.uid)
   // Again, while controllers and agent change the objects of the cluster.
-  await expectStatus(world.post('accept-spoke', { clusters: [name] }), 200)
+  await expectStatus(fixture.post('accept-spoke', { clusters: [name] }), 200)
 })

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import test from 'ava'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { clusterApi, signingApi } from './spoke-world.ts'
+import { clusterApi, signingApi } from './spoke-fixture.ts'
 
 /** Hubs with more clusters than fit into one page or one moment, at the wire. */
 let service: TestService

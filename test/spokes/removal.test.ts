@@ -12,22 +12,22 @@ import {
 import { cleanupPriorityAnnotation, clusterNameLabel, clusterSetLabel } from '../support/hub/api/ocm-names.ts'
 import { until } from '../support/until.ts'
 import { eventsOf } from '../tasks/task-client.ts'
-import { expectStatus } from '../clusters/cluster-world.ts'
-import { startLifeFixture, type LifeFixture } from './life-world.ts'
+import { expectStatus } from '../clusters/cluster-fixture.ts'
+import { startLifeFixture, type LifeFixture } from './life-fixture.ts'
 
 /** The removal of spokes, with the controllers and agents of the test hub. */
 const test = needing('kubernetes')
 
-let world: LifeFixture
+let fixture: LifeFixture
 
 test.before(async () => {
-  world = await startLifeFixture({ imports: false })
+  fixture = await startLifeFixture({ imports: false })
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const remove = (clusterName: string, more: object = {}) =>
-  world.post('remove-managed-cluster', { clusterName, ...more })
-const ended = (name: string) => world.ended('spokes.remove', name)
+  fixture.post('remove-managed-cluster', { clusterName, ...more })
+const ended = (name: string) => fixture.ended('spokes.remove', name)
 const workOf = (namespace: string, name: string, priority?: string) => ({
   metadata: {
     name,
@@ -41,16 +41,16 @@ const workOf = (namespace: string, name: string, priority?: string) => ({
   },
 })
 const worksOf = async (namespace: string): Promise<readonly string[]> =>
-  (await world.hub.client.list(manifestWorks, { namespace })).items.map(({ metadata }) => metadata.name)
+  (await fixture.hub.client.list(manifestWorks, { namespace })).items.map(({ metadata }) => metadata.name)
 
 test('a spoke with works and an add-on is removed; a repeated request joins the task, and later there is nothing to do', async (t) => {
-  const { name } = await world.joined()
-  await world.hub.client.create(manifestWorks, workOf(name, 'late', '50'))
-  await world.hub.client.create(manifestWorks, workOf(name, 'early'))
+  const { name } = await fixture.joined()
+  await fixture.hub.client.create(manifestWorks, workOf(name, 'late', '50'))
+  await fixture.hub.client.create(manifestWorks, workOf(name, 'early'))
   const addOn = { metadata: { name: 'hello', namespace: name }, spec: {} }
-  await world.hub.client.create(managedClusterAddOns, addOn)
+  await fixture.hub.client.create(managedClusterAddOns, addOn)
   await until('the agent to hold the works', async () =>
-    (await world.hub.client.list(manifestWorks, { namespace: name })).items.every(
+    (await fixture.hub.client.list(manifestWorks, { namespace: name })).items.every(
       ({ metadata }) => (metadata.finalizers ?? []).length > 0,
     )
       ? true
@@ -67,9 +67,9 @@ test('a spoke with works and an add-on is removed; a repeated request joins the 
   )
   const task = await ended(name)
   t.is(task.state, 'succeeded', JSON.stringify(task))
-  t.is(await world.managed(name), undefined)
+  t.is(await fixture.managed(name), undefined)
   t.deepEqual(await worksOf(name), [])
-  const steps = (await eventsOf(world.service, world.owner.token, task.id)).flatMap(({ step }) => step ?? [])
+  const steps = (await eventsOf(fixture.service, fixture.owner.token, task.id)).flatMap(({ step }) => step ?? [])
   t.deepEqual(steps.slice(2), [
     'Free the cluster from sets and bindings',
     'Remove the add-ons',
@@ -79,15 +79,15 @@ test('a spoke with works and an add-on is removed; a repeated request joins the 
     'Update the records',
   ])
   await expectStatus(remove(name), 200)
-  t.is((await world.task('spokes.remove', name)).id, task.id)
-  t.true((await world.actions()).includes('cluster.spoke_removed'))
+  t.is((await fixture.task('spokes.remove', name)).id, task.id)
+  t.true((await fixture.actions()).includes('cluster.spoke_removed'))
 })
 
 test('a spoke that was never accepted is removed with its requests, so that its agent cannot join later', async (t) => {
-  const name = world.hub.name()
-  const agent = await world.hub.agent(name, { registersAgain: false })
+  const name = fixture.hub.name()
+  const agent = await fixture.hub.agent(name, { registersAgain: false })
   const requests = async () =>
-    (await world.hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${name}` })).items.map(
+    (await fixture.hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${name}` })).items.map(
       ({ metadata }) => metadata.uid,
     )
   const before = await until('a request', async () =>
@@ -96,40 +96,40 @@ test('a spoke that was never accepted is removed with its requests, so that its 
   await agent.stop()
   await expectStatus(remove(name), 200)
   t.is((await ended(name)).state, 'succeeded')
-  t.is(await world.managed(name), undefined)
+  t.is(await fixture.managed(name), undefined)
   t.false((await requests()).some((uid) => before.includes(uid)))
 })
 
 test('works of a dead agent stay and the task waits; a cancel ends it, and force gives the works up', async (t) => {
-  const { name, agent } = await world.joined()
-  await world.hub.client.create(manifestWorks, workOf(name, 'held'))
+  const { name, agent } = await fixture.joined()
+  await fixture.hub.client.create(manifestWorks, workOf(name, 'held'))
   await until('the agent to hold the work', async () =>
-    (await world.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined,
+    (await fixture.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined,
   )
   await agent.stop()
   await expectStatus(remove(name), 200)
   await until('the work to be deleted', async () =>
-    (await world.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined
+    (await fixture.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined
       ? undefined
       : true,
   )
-  const waiting = await world.task('spokes.remove', name)
+  const waiting = await fixture.task('spokes.remove', name)
   const forcedTooEarly = await remove(name, { force: true })
   t.is(forcedTooEarly.status, 409, 'force does not disappear in the task that runs without it')
   t.true(forcedTooEarly.text.includes(waiting.id), forcedTooEarly.text)
   await expectStatus(remove(name), 200)
   const said = await until('the reason for the wait', async () =>
-    (await eventsOf(world.service, world.owner.token, waiting.id)).find(({ msg }) => msg.startsWith('Waits. ')),
+    (await eventsOf(fixture.service, fixture.owner.token, waiting.id)).find(({ msg }) => msg.startsWith('Waits. ')),
   )
   t.regex(said.msg, /1 work remains: held\. The agent/)
   t.is(waiting.state, 'running')
   t.is(
-    (await world.managed(name))?.metadata.deletionTimestamp,
+    (await fixture.managed(name))?.metadata.deletionTimestamp,
     undefined,
     'the ManagedCluster is not deleted before its works',
   )
   await expectStatus(
-    world.service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: world.owner.token }),
+    fixture.service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: fixture.owner.token }),
     202,
   )
   const cancelled = await ended(name)
@@ -141,7 +141,7 @@ test('works of a dead agent stay and the task waits; a cancel ends it, and force
   await expectStatus(remove(name, { force: true }), 200)
   await expectStatus(remove(name, { force: true }), 200)
   const forced = await until('the second task', async () =>
-    ((found) => (found.id === cancelled.id ? undefined : found))(await world.task('spokes.remove', name)),
+    ((found) => (found.id === cancelled.id ? undefined : found))(await fixture.task('spokes.remove', name)),
   )
   const done = await until('its end', async () =>
     ((found) => (found.id === forced.id ? found : undefined))(await ended(name)),
@@ -151,37 +151,37 @@ test('works of a dead agent stay and the task waits; a cancel ends it, and force
 })
 
 test('a cancelled removal is in the record of the spoke, until it is continued', async (t) => {
-  const { name, agent } = await world.joined({ claims: { 'id.k8s.io': randomUUID() } })
-  const set = world.hub.name()
-  await world.hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
-  await world.hub.client.patch(
+  const { name, agent } = await fixture.joined({ claims: { 'id.k8s.io': randomUUID() } })
+  const set = fixture.hub.name()
+  await fixture.hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
+  await fixture.hub.client.patch(
     managedClusters,
     { metadata: { name } },
     { metadata: { labels: { [clusterSetLabel]: set } } },
   )
-  await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
-  t.is((await world.ended('spokes.import', name)).state, 'succeeded')
-  await world.hub.client.create(manifestWorks, workOf(name, 'held'))
+  await expectStatus(fixture.post('import-spoke', { basicInfo: { name } }), 200)
+  t.is((await fixture.ended('spokes.import', name)).state, 'succeeded')
+  await fixture.hub.client.create(manifestWorks, workOf(name, 'held'))
   await until('the agent to hold the work', async () =>
-    (await world.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined,
+    (await fixture.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined,
   )
   await agent.stop()
   await expectStatus(remove(name), 200)
   await until('the work to be deleted', async () =>
-    (await world.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined
+    (await fixture.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined
       ? undefined
       : true,
   )
   const shown = async () =>
     (
       await expectStatus(
-        world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
+        fixture.service.send('GET', `/api/v1/clusters/${fixture.org}/${name}`, { token: fixture.owner.token }),
         200,
       )
     ).json as { status: { message: string }; clusterSetName: string }
   await expectStatus(
-    world.service.send('POST', `/api/v1/tasks/${(await world.task('spokes.remove', name)).id}/cancel`, {
-      token: world.owner.token,
+    fixture.service.send('POST', `/api/v1/tasks/${(await fixture.task('spokes.remove', name)).id}/cancel`, {
+      token: fixture.owner.token,
     }),
     202,
   )
@@ -191,7 +191,7 @@ test('a cancelled removal is in the record of the spoke, until it is continued',
     /^The removal from the hub was cancelled\. Stopped in "Remove the works"\. The hub still has the cluster/,
   )
   t.falsy((await shown()).clusterSetName, 'the set that the cluster has left')
-  await world.hub.client.patch(
+  await fixture.hub.client.patch(
     manifestWorks,
     { metadata: { name: 'held', namespace: name } },
     { metadata: { finalizers: null } },
@@ -199,15 +199,15 @@ test('a cancelled removal is in the record of the spoke, until it is continued',
 })
 
 test('force leaves a live agent the time to remove what its works applied', async (t) => {
-  const { name } = await world.joined()
-  await world.hub.client.create(manifestWorks, workOf(name, 'applied'))
+  const { name } = await fixture.joined()
+  await fixture.hub.client.create(manifestWorks, workOf(name, 'applied'))
   await until('the agent to hold the work', async () =>
-    (await world.hub.client.get(manifestWorks, 'applied', name))?.metadata.finalizers?.length ? true : undefined,
+    (await fixture.hub.client.get(manifestWorks, 'applied', name))?.metadata.finalizers?.length ? true : undefined,
   )
   await expectStatus(remove(name, { force: true }), 200)
   const task = await ended(name)
   t.is(task.state, 'succeeded', JSON.stringify(task))
-  const texts = (await eventsOf(world.service, world.owner.token, task.id)).map(({ msg }) => msg)
+  const texts = (await eventsOf(fixture.service, fixture.owner.token, task.id)).map(({ msg }) => msg)
   t.true(
     texts.some((text) => text.includes('1 work removed')),
     JSON.stringify(texts),
@@ -216,8 +216,8 @@ test('force leaves a live agent the time to remove what its works applied', asyn
 })
 
 test('the spoke leaves its cluster set first', async (t) => {
-  const { name } = await world.joined()
-  await world.hub.client.patch(
+  const { name } = await fixture.joined()
+  await fixture.hub.client.patch(
     managedClusters,
     { metadata: { name } },
     { metadata: { labels: { [clusterSetLabel]: 'default' }, finalizers: ['test.example/held'] } },
@@ -225,27 +225,27 @@ test('the spoke leaves its cluster set first', async (t) => {
   await expectStatus(remove(name), 200)
   const found = await until('the spoke to be in no set', async () =>
     ((cluster) => (cluster?.metadata.labels?.[clusterSetLabel] === undefined ? cluster : undefined))(
-      await world.managed(name),
+      await fixture.managed(name),
     ),
   )
   t.is(found.metadata.name, name)
   await until('the deletion', async () =>
-    (await world.managed(name))?.metadata.deletionTimestamp === undefined ? undefined : true,
+    (await fixture.managed(name))?.metadata.deletionTimestamp === undefined ? undefined : true,
   )
-  t.is((await world.managed(name))?.spec?.hubAcceptsClient, false)
-  await world.hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { finalizers: null } })
+  t.is((await fixture.managed(name))?.spec?.hubAcceptsClient, false)
+  await fixture.hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { finalizers: null } })
   t.is((await ended(name)).state, 'succeeded')
 })
 
 test('names that are no labels are 422, other people are refused, and nothing is submitted', async (t) => {
   for (const body of [{}, { clusterName: 'A_b' }, { clusterName: 'a/b' }, { clusterName: 7 }, { clusterName: '' }])
-    t.is((await world.post('remove-managed-cluster', body)).status, 422, JSON.stringify(body))
-  const stranger = await world.people.person('stranger')
-  t.is((await world.post('remove-managed-cluster', { clusterName: 'kube' }, stranger)).status, 404)
-  const member = await world.people.person('member')
-  await world.people.teamWithRole(
-    world.owner,
-    world.org,
+    t.is((await fixture.post('remove-managed-cluster', body)).status, 422, JSON.stringify(body))
+  const stranger = await fixture.people.person('stranger')
+  t.is((await fixture.post('remove-managed-cluster', { clusterName: 'kube' }, stranger)).status, 404)
+  const member = await fixture.people.person('member')
+  await fixture.people.teamWithRole(
+    fixture.owner,
+    fixture.org,
     [member],
     [
       { namespace: 'cluster_mgmt', action: 'view clusters' },
@@ -253,16 +253,16 @@ test('names that are no labels are 422, other people are refused, and nothing is
       { namespace: 'cluster_mgmt', action: 'accept spokes' },
     ],
   )
-  t.is((await world.post('remove-managed-cluster', { clusterName: 'kube' }, member)).status, 403)
-  t.is((await world.post('remove-managed-cluster', { clusterName: 'no-such-spoke' })).text, '')
-  t.truthy(await world.hub.client.get(namespaces, 'default'))
+  t.is((await fixture.post('remove-managed-cluster', { clusterName: 'kube' }, member)).status, 403)
+  t.is((await fixture.post('remove-managed-cluster', { clusterName: 'no-such-spoke' })).text, '')
+  t.truthy(await fixture.hub.client.get(namespaces, 'default'))
 })
 
 test('the hubs of all accounts of a caller; those of others are not in it', async (t) => {
   const hubsOf = async (token: string): Promise<readonly unknown[]> =>
-    (await expectStatus(world.service.send('GET', '/api/v1/clustersv2/all-hubs', { token }), 200)).json
-  const [found, ...others] = await hubsOf(world.owner.token)
-  t.like(found, { name: 'hub', ownerName: world.org, hubType: 'OCM' })
+    (await expectStatus(fixture.service.send('GET', '/api/v1/clustersv2/all-hubs', { token }), 200)).json
+  const [found, ...others] = await hubsOf(fixture.owner.token)
+  t.like(found, { name: 'hub', ownerName: fixture.org, hubType: 'OCM' })
   t.deepEqual(others, [])
-  t.deepEqual(await hubsOf((await world.people.person('somebody-else')).token), [])
+  t.deepEqual(await hubsOf((await fixture.people.person('somebody-else')).token), [])
 })

@@ -58,7 +58,7 @@ const statementsOfRoutes = async (service: PopulatedService) => {
   try {
     for (const { bound, methods, ...route } of service.running.assembly.routes) {
       if (bound.kind !== 'json' || !methods.includes('GET')) continue
-      const target = targetOf({ bound, methods, ...route }, service.world)
+      const target = targetOf({ bound, methods, ...route }, service.fixture)
       const given = Object.entries(propsOf(bound.route.query)).map(([name, codec]) => [name, valuesOf(codec)] as const)
       withoutValue.push(...given.flatMap(([name, all]) => (all.length === 0 ? [`${bound.route.id} ${name}`] : [])))
       for (const [name, all] of [['', ['']] as const, ['page', ['2']] as const, ...given])

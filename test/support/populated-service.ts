@@ -53,7 +53,7 @@ export const startWithSamples = async (
 }
 
 export interface PopulatedService extends ServiceWithSamples {
-  readonly world: MadeTenant
+  readonly fixture: MadeTenant
   /** The objects that a part has made. */
   of<O>(sample: Sample<O>): O
   /** The rows that a statement reads from the database behind the service's back. */
@@ -69,17 +69,17 @@ export const startPopulatedService = async (
   const service = await startWithSamples(settings)
   const { databasePath } = service
   const database = await openPatiently(service.databaseUrl)
-  const world = await makeTenant(service.samples.samples, service, database, harbour).finally(() => database.close())
+  const fixture = await makeTenant(service.samples.samples, service, database, harbour).finally(() => database.close())
   return {
     ...service,
-    world,
-    of: world.of,
+    fixture,
+    of: fixture.of,
     rows: (statement, ...binds) =>
       readSqliteFile(databasePath, (file) => file.prepare(statement).all(...binds) as Record<string, unknown>[]),
     write: (statement, ...binds) => writeSqliteFile(databasePath, (file) => file.prepare(statement).run(...binds)),
     stop: async () => {
       await service.stop()
-      await world.stop()
+      await fixture.stop()
     },
   }
 }

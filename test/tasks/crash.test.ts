@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { TaskStorePort } from '../../core/tasks/ports.ts'
-import type { BusFixture } from '../bus/bus-world.ts'
-import { closeClients, connectWith, credentialsFrom, listen, startBusFixture } from '../bus/bus-world.ts'
-import type { Person } from '../clusters/cluster-world.ts'
-import { makePeople } from '../clusters/cluster-world.ts'
+import type { BusFixture } from '../bus/bus-fixture.ts'
+import { closeClients, connectWith, credentialsFrom, listen, startBusFixture } from '../bus/bus-fixture.ts'
+import type { Person } from '../clusters/cluster-fixture.ts'
+import { makePeople } from '../clusters/cluster-fixture.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceProcess } from '../support/service-process.ts'
 import { startServiceProcess } from '../support/service-process.ts'
@@ -186,20 +186,20 @@ const withNatsAndMariaDb = needing('nats', 'mariadb')
 
 const diaryOf = (): Diary => ({ runs: [], recoveries: [], reasons: [] })
 const [diaryA, diaryB] = [diaryOf(), diaryOf()]
-let world: BusFixture
+let fixture: BusFixture
 let a: TestService
 let b: TestService
 
 withNatsAndMariaDb.before(async () => {
-  world = await startBusFixture('mysql')
-  a = await startService({ settings: world.settings, plugins: [makeTinyPlugin(diaryA)] })
-  b = await startService({ settings: world.settings, plugins: [makeTinyPlugin(diaryB)] })
+  fixture = await startBusFixture('mysql')
+  a = await startService({ settings: fixture.settings, plugins: [makeTinyPlugin(diaryA)] })
+  b = await startService({ settings: fixture.settings, plugins: [makeTinyPlugin(diaryB)] })
 })
 withNatsAndMariaDb.after.always(async () => {
   await closeClients()
   await a?.stop()
   await b?.stop()
-  await world?.stop()
+  await fixture?.stop()
 })
 
 withNatsAndMariaDb.serial('two instances share the work; each task is run once and told once, in order', async (t) => {
@@ -292,10 +292,10 @@ withNatsAndMariaDb.serial(
   async (t) => {
     const ada = await makePeople(a).person('ada')
     const given = await credentialsFrom(a, 'credentials', ada.token)
-    await world.nats.kill()
+    await fixture.nats.kill()
     const { id, subject } = await order(a, ada.token, { title: 'Unheard', lines: 2 })
     t.is((await untilEnd(b, ada.token, id)).state, 'succeeded')
-    await world.nats.restart()
+    await fixture.nats.restart()
     const hers = await until('the server lets her in', async () => connectWith(given).catch(() => undefined))
     const progress = listen(hers, subject)
     const admin = await connectWith(await credentialsFrom(a, 'admin_credentials', a.adminToken))

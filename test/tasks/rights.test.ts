@@ -5,10 +5,10 @@ import Database from 'better-sqlite3'
 import { makeInProcessTaskBus } from '../../adapters/bus/in-process-task-bus.ts'
 import type { NatsTaskBus } from '../../adapters/bus/nats-task-bus.ts'
 import { TaskBusPort } from '../../core/tasks/ports.ts'
-import type { BusFixture } from '../bus/bus-world.ts'
-import { closeClients, connectWith, credentialsFrom, listen, newPerson, startBusFixture } from '../bus/bus-world.ts'
-import type { Person } from '../clusters/cluster-world.ts'
-import { makePeople } from '../clusters/cluster-world.ts'
+import type { BusFixture } from '../bus/bus-fixture.ts'
+import { closeClients, connectWith, credentialsFrom, listen, newPerson, startBusFixture } from '../bus/bus-fixture.ts'
+import type { Person } from '../clusters/cluster-fixture.ts'
+import { makePeople } from '../clusters/cluster-fixture.ts'
 import { needing } from '../support/components/needing.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import type { TestService } from '../support/service.ts'
@@ -197,12 +197,12 @@ declareSuite(taskBusSuite, 'in process', async () => {
 })
 
 const withNats = needing('nats')
-let world: Promise<BusFixture> | undefined
+let fixture: Promise<BusFixture> | undefined
 let second: Promise<TestService> | undefined
-const started = (): Promise<BusFixture> => (world ??= startBusFixture())
+const started = (): Promise<BusFixture> => (fixture ??= startBusFixture())
 test.after.always(async () => {
   await closeClients()
-  await (await world)?.stop()
+  await (await fixture)?.stop()
 })
 
 const busOf = async (service: TestService): Promise<NatsTaskBus> => {

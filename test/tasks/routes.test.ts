@@ -15,8 +15,8 @@ import { listOwnAudit } from '../../plugins/audit/audit.routes.ts'
 import { Redirect } from '../../plugins/kit/reply.ts'
 import { getOrganization } from '../../plugins/organizations/organizations/organizations.routes.ts'
 import { cancelTask, followTask, getTask, listTasks } from '../../plugins/tasks/tasks.routes.ts'
-import type { Person } from '../clusters/cluster-world.ts'
-import { makePeople } from '../clusters/cluster-world.ts'
+import type { Person } from '../clusters/cluster-fixture.ts'
+import { makePeople } from '../clusters/cluster-fixture.ts'
 import { principal, startStubServer } from '../http/stub-server.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
@@ -407,7 +407,7 @@ const taskOf = (tenantId: AccountId, actorId: UserId): Task => ({
 })
 
 /** A store with one running task, and an authorizer that gives what is held; both say what they were asked. */
-const world = (task: Task, held: Set<string>) => {
+const fixture = (task: Task, held: Set<string>) => {
   const asked: string[] = []
   const events: readonly TaskEvent[] = [{ seq: 1, at: new Date(), id: ref, status: 'Pending', msg: 'waits' }]
   const tasks: TaskStore = {
@@ -427,7 +427,7 @@ const world = (task: Task, held: Set<string>) => {
 
 test('a task of the own account takes one look, an own one of an organization and that of another two', async (t) => {
   const look = async (task: Task, ...held: readonly string[]) => {
-    const { asked, ...deps } = world(task, new Set(held))
+    const { asked, ...deps } = fixture(task, new Set(held))
     const seen = await makeViewTask(deps)({ principal } as SignedInCall, ref)
     return [isLeft(seen) ? seen.left.tag : 'seen', ...asked]
   }
@@ -445,7 +445,7 @@ test('a task of the own account takes one look, an own one of an organization an
 
 test('an open feed of an own task is cut once its reader has left the organization', async (t) => {
   const held = new Set(['member'])
-  const { asked, ...deps } = world(taskOf(harbour, principal.userId), held)
+  const { asked, ...deps } = fixture(taskOf(harbour, principal.userId), held)
   const bus = makeInProcessTaskBus()
   const unused = async (): Promise<never> => Promise.reject(new Error('not asked for here'))
   const routes =

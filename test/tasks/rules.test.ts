@@ -37,7 +37,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { until } from '../support/until.ts'
 import { aMessage } from './task-bus.suite.ts'
 import { taskStoresSuite } from './task-stores.suite.ts'
-import type { TaskWorld } from './task-world.ts'
+import type { TaskFixture } from './task-fixture.ts'
 import { declareSuite } from '../support/declare-suite.ts'
 
 const state = fc.constantFrom(...taskStates)
@@ -272,7 +272,7 @@ const endedRow = (tenantId: number, ref: string, second: number) => ({
   ended_at: Date.now() - 3_600_000 + second * 1000,
 })
 
-const worldOf = (db: SqlDatabase): TaskWorld => {
+const fixtureOf = (db: SqlDatabase): TaskFixture => {
   const changes = new Map<string, ReturnType<typeof makeSqlTaskChanges>>()
   let accounts = 0
   return {
@@ -351,31 +351,31 @@ const worldOf = (db: SqlDatabase): TaskWorld => {
 }
 
 for (const database of eachDatabase())
-  declareSuite(taskStoresSuite, database.name, async () => worldOf(await database.open()))
+  declareSuite(taskStoresSuite, database.name, async () => fixtureOf(await database.open()))
 
 const makeFixture = () => {
   const waiting: OutboxItem[] = []
   const published: number[] = []
   const lines: string[] = []
-  const world = { isAway: false, left: [] as OutboxItem[], waiting, published, lines }
+  const fixture = { isAway: false, left: [] as OutboxItem[], waiting, published, lines }
   const outbox: TaskOutbox = {
     mine: async (limit) => waiting.slice(0, limit),
     waits: async () => waiting.length > 0,
     published: async (ids) => void waiting.splice(0, waiting.length, ...waiting.filter(({ id }) => !ids.includes(id))),
-    adopt: async () => waiting.push(...world.left.splice(0)) && 0,
+    adopt: async () => waiting.push(...fixture.left.splice(0)) && 0,
     lag: async () => ({ count: waiting.length, oldestSeconds: 0 }),
   }
   const keep = (_: object, message: string): void => void lines.push(message)
   const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
   const bus = {
     publish: async ({ event }: { readonly event: { readonly seq: number } }) => {
-      if (world.isAway) throw new Error('away')
+      if (fixture.isAway) throw new Error('away')
       published.push(event.seq)
     },
   }
   const add = (...seqs: readonly number[]): void =>
     void waiting.push(...seqs.map((seq) => ({ id: seq, message: aMessage('t', seq) })))
-  return { ...world, world, add, publisher: makeEventPublisher({ outbox, bus, log }) }
+  return { ...fixture, fixture, add, publisher: makeEventPublisher({ outbox, bus, log }) }
 }
 
 test('what a commit left behind is published at once, in order, and once', async (t) => {
@@ -393,15 +393,15 @@ test('what a commit left behind is published at once, in order, and once', async
 })
 
 test('while the bus is away nothing is lost and nothing overtakes; it is logged once', async (t) => {
-  const { world, add, publisher, published, waiting, lines } = makeFixture()
-  world.isAway = true
+  const { fixture, add, publisher, published, waiting, lines } = makeFixture()
+  fixture.isAway = true
   add(1, 2)
   publisher.kick()
   await until('it was noticed', () => (lines.length > 0 ? true : undefined))
   add(3)
   publisher.kick()
   t.deepEqual(published, [])
-  world.isAway = false
+  fixture.isAway = false
   await until('all of it', () => (waiting.length === 0 ? true : undefined))
   await publisher.stop()
   t.deepEqual(published, [1, 2, 3])

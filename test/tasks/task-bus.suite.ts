@@ -5,7 +5,7 @@ import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-s
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 /** Two instances on one bus; of a bus that stays inside a process they are the same. */
-export interface TaskBusWorld {
+export interface TaskBusFixture {
   readonly here: TaskBus
   readonly there: TaskBus
   close(): Promise<void>
@@ -43,7 +43,7 @@ const about: SuiteAbout = {
 }
 
 /** What every bus of tasks promises. */
-export const taskBusSuite = contractSuite<TaskBusWorld>(about, (on) => {
+export const taskBusSuite = contractSuite<TaskBusFixture>(about, (on) => {
   on('a wake-up reaches workers here and there, until they stop listening', async (t, { here, there }) => {
     let [hereWoken, thereWoken] = [0, 0]
     const forgetHere = here.onWake(() => void (hereWoken += 1))

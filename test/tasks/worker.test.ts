@@ -10,12 +10,12 @@ import { isFinal } from '../../core/tasks/types.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { until } from '../support/until.ts'
 import { unwrap } from '../support/outcome.ts'
-import { aTask } from './task-world.ts'
-import { startTestWorker } from './worker-world.ts'
+import { aTask } from './task-fixture.ts'
+import { startTestWorker } from './worker-fixture.ts'
 
 const good = (message = 'done'): TaskEnd => ({ state: 'succeeded', message })
 
-const worldOf = async (database = eachDatabase()[0]!) => {
+const fixtureOf = async (database = eachDatabase()[0]!) => {
   const db = await database.open()
   const changes = makeSqlTaskChanges(db, 'here')
   const tasks = makeSqlTaskStore(db)
@@ -49,7 +49,7 @@ const gate = () => {
 }
 
 test.serial('a stopped worker leaves no timer, so that the process can end', async (t) => {
-  const { db } = await worldOf()
+  const { db } = await fixtureOf()
   const clock = sinon.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   t.teardown(() => clock.restore())
   const { worker } = startTestWorker(db, {
@@ -60,8 +60,8 @@ test.serial('a stopped worker leaves no timer, so that the process can end', asy
 })
 
 test('at most as many tasks at a time as there are workers, and one of them is kept for other tenants', async (t) => {
-  const world = await worldOf()
-  const [busy, late] = [await world.account('busy'), await world.account('late')]
+  const fixture = await fixtureOf()
+  const [busy, late] = [await fixture.account('busy'), await fixture.account('late')]
   const running = new Set<string>()
   let most = 0
   const release = gate()
@@ -73,41 +73,41 @@ test('at most as many tasks at a time as there are workers, and one of them is k
     return good()
   }
   const orders = []
-  for (let i = 0; i < 6; i++) orders.push(await world.accept(busy))
-  const { worker, bus } = startTestWorker(world.db, {
+  for (let i = 0; i < 6; i++) orders.push(await fixture.accept(busy))
+  const { worker, bus } = startTestWorker(fixture.db, {
     kind: { kind: 'tiny.work', run, recover: async () => good() },
     workers: 3,
   })
   await until('two of three are busy', () => (running.size === 2 ? true : undefined))
-  const other = await world.accept(late)
+  const other = await fixture.accept(late)
   bus.wake()
   await until('the late one is served at once', () => (running.has(other.ref) ? true : undefined))
   release.open()
-  for (const { ref } of [...orders, other]) t.is((await world.end(ref)).state, 'succeeded')
+  for (const { ref } of [...orders, other]) t.is((await fixture.end(ref)).state, 'succeeded')
   t.is(most, 3)
   t.true(await worker.stop(1_000))
 })
 
 test('work of a deleted user is not started', async (t) => {
-  const world = await worldOf()
-  const task = await world.accept(await world.account('ada'))
+  const fixture = await fixtureOf()
+  const task = await fixture.accept(await fixture.account('ada'))
   let runs = 0
   const run = async (): Promise<TaskEnd> => {
     runs += 1
     return good()
   }
-  const { worker } = startTestWorker(world.db, {
+  const { worker } = startTestWorker(fixture.db, {
     kind: { kind: 'tiny.work', run, recover: run },
     isActorGone: () => true,
   })
-  t.like(await world.end(task.ref), { state: 'failed', message: 'Work: not begun.', error: 'ada is gone.' })
+  t.like(await fixture.end(task.ref), { state: 'failed', message: 'Work: not begun.', error: 'ada is gone.' })
   t.is(runs, 0)
   await worker.stop(1_000)
 })
 
 test('a database that answers no renewal ends the work before its lease does, and then nothing is written', async (t) => {
-  const world = await worldOf()
-  const task = await world.accept(await world.account('ada'))
+  const fixture = await fixtureOf()
+  const task = await fixture.accept(await fixture.account('ada'))
   const seen: unknown[] = []
   const written: string[] = []
   const run = async ({ signal, progress, callNow }: TaskRun): Promise<TaskEnd> => {
@@ -116,7 +116,7 @@ test('a database that answers no renewal ends the work before its lease does, an
     progress.say('too late')
     return good()
   }
-  const { worker, lines } = startTestWorker(world.db, {
+  const { worker, lines } = startTestWorker(fixture.db, {
     kind: { kind: 'tiny.work', run, recover: async () => good() },
     leaseSeconds: 2,
     around: (queue) => ({
@@ -141,15 +141,15 @@ test('a database that answers no renewal ends the work before its lease does, an
     written.filter((what) => what === 'end'),
     [],
   )
-  t.is((await world.tasks.find(task.ref))?.task.state, 'running')
+  t.is((await fixture.tasks.find(task.ref))?.task.state, 'running')
   await worker.stop(1_000)
 })
 
 test('an end that the database does not take at first is written later', async (t) => {
-  const world = await worldOf()
-  const task = await world.accept(await world.account('ada'))
+  const fixture = await fixtureOf()
+  const task = await fixture.accept(await fixture.account('ada'))
   let refusals = 2
-  const { worker } = startTestWorker(world.db, {
+  const { worker } = startTestWorker(fixture.db, {
     kind: {
       kind: 'tiny.work',
       run: async ({ progress }) => {
@@ -163,20 +163,20 @@ test('an end that the database does not take at first is written later', async (
       end: (...args) => (refusals-- > 0 ? Promise.reject(new Error('away')) : queue.end(...args)),
     }),
   })
-  t.is((await world.end(task.ref)).state, 'succeeded')
+  t.is((await fixture.end(task.ref)).state, 'succeeded')
   t.deepEqual(
-    (await world.tasks.events(task.id, 0, 10)).map(({ msg }) => msg),
+    (await fixture.tasks.events(task.id, 0, 10)).map(({ msg }) => msg),
     ['Work started!', 'kept', 'done'],
   )
   await worker.stop(1_000)
 })
 
 test('a task that kills its workers is given up', async (t) => {
-  const world = await worldOf()
-  const task = await world.accept(await world.account('ada'))
-  await world.db.query((k) => k('tasks').where('id', task.id).update({ state: 'running', fence: 6, lease_until: 1 }))
+  const fixture = await fixtureOf()
+  const task = await fixture.accept(await fixture.account('ada'))
+  await fixture.db.query((k) => k('tasks').where('id', task.id).update({ state: 'running', fence: 6, lease_until: 1 }))
   let recoveries = 0
-  const { worker } = startTestWorker(world.db, {
+  const { worker } = startTestWorker(fixture.db, {
     kind: {
       kind: 'tiny.work',
       run: async () => good(),
@@ -186,21 +186,21 @@ test('a task that kills its workers is given up', async (t) => {
       },
     },
   })
-  t.is((await world.end(task.ref)).state, 'unknown')
+  t.is((await fixture.end(task.ref)).state, 'unknown')
   t.is(recoveries, 0)
   await worker.stop(1_000)
 })
 
 test('a recovery that fails leaves the task unknown; one that knows says what became of it', async (t) => {
-  const world = await worldOf()
-  const ada = await world.account('ada')
-  const [lost, found] = [await world.accept(ada, 'Lost'), await world.accept(ada, 'Found')]
-  await world.db.query((k) => k('tasks').update({ state: 'running', fence: 1, lease_until: 1 }))
+  const fixture = await fixtureOf()
+  const ada = await fixture.account('ada')
+  const [lost, found] = [await fixture.accept(ada, 'Lost'), await fixture.accept(ada, 'Found')]
+  await fixture.db.query((k) => k('tasks').update({ state: 'running', fence: 1, lease_until: 1 }))
   const recover = async ({ task }: TaskRun): Promise<TaskEnd> => {
     if (task.title === 'Lost') throw new Error('no idea')
     return good('it had been done')
   }
-  const { worker } = startTestWorker(world.db, {
+  const { worker } = startTestWorker(fixture.db, {
     kind: {
       kind: 'tiny.work',
       run: async () => {
@@ -209,16 +209,16 @@ test('a recovery that fails leaves the task unknown; one that knows says what be
       recover,
     },
   })
-  t.is((await world.end(lost.ref)).state, 'unknown')
-  t.like(await world.end(found.ref), { state: 'succeeded', message: 'it had been done' })
+  t.is((await fixture.end(lost.ref)).state, 'unknown')
+  t.like(await fixture.end(found.ref), { state: 'succeeded', message: 'it had been done' })
   await worker.stop(1_000)
 })
 
 test('a task whose steps are idempotent is run again after the death of its worker, and a cancel reaches it', async (t) => {
-  const world = await worldOf()
-  const ada = await world.account('ada')
-  const [resumed, unwanted] = [await world.accept(ada, 'Resumed'), await world.accept(ada, 'Unwanted')]
-  await world.db.query((k) => k('tasks').update({ state: 'running', fence: 1, lease_until: 1 }))
+  const fixture = await fixtureOf()
+  const ada = await fixture.account('ada')
+  const [resumed, unwanted] = [await fixture.accept(ada, 'Resumed'), await fixture.accept(ada, 'Unwanted')]
+  await fixture.db.query((k) => k('tasks').update({ state: 'running', fence: 1, lease_until: 1 }))
   const begun = gate()
   const run = async ({ task, signal }: TaskRun): Promise<TaskEnd> => {
     if (task.title === 'Resumed') return good('continued')
@@ -226,20 +226,20 @@ test('a task whose steps are idempotent is run again after the death of its work
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     return { state: 'cancelled', message: String(signal.reason) }
   }
-  const { worker, bus } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run, recover: 'run-again' } })
-  t.like(await world.end(resumed.ref), { state: 'succeeded', message: 'continued' })
+  const { worker, bus } = startTestWorker(fixture.db, { kind: { kind: 'tiny.work', run, recover: 'run-again' } })
+  t.like(await fixture.end(resumed.ref), { state: 'succeeded', message: 'continued' })
   await begun.opened
-  await world.db.query((k) => k('tasks').where('ref', unwanted.ref).update({ is_cancel_requested: 1 }))
+  await fixture.db.query((k) => k('tasks').where('ref', unwanted.ref).update({ is_cancel_requested: 1 }))
   bus.wake()
-  t.like(await world.end(unwanted.ref), { state: 'cancelled', message: 'cancelled' })
+  t.like(await fixture.end(unwanted.ref), { state: 'cancelled', message: 'cancelled' })
   await worker.stop(1_000)
 })
 
 test('a task whose steps are idempotent is run again after an orderly stop', async (t) => {
-  const world = await worldOf()
-  const task = await world.accept(await world.account('ada'))
+  const fixture = await fixtureOf()
+  const task = await fixture.accept(await fixture.account('ada'))
   const begun = gate()
-  const stopped = startTestWorker(world.db, {
+  const stopped = startTestWorker(fixture.db, {
     kind: {
       kind: 'tiny.work',
       run: async ({ signal }) => {
@@ -252,18 +252,18 @@ test('a task whose steps are idempotent is run again after an orderly stop', asy
   })
   await begun.opened
   t.true(await stopped.worker.stop(5_000))
-  const { worker } = startTestWorker(world.db, {
+  const { worker } = startTestWorker(fixture.db, {
     holder: 'there',
     kind: { kind: 'tiny.work', run: async () => good('continued'), recover: 'run-again' },
   })
-  t.like(await world.end(task.ref), { state: 'succeeded', message: 'continued' })
+  t.like(await fixture.end(task.ref), { state: 'succeeded', message: 'continued' })
   await worker.stop(1_000)
 })
 
 test('a stop waits for handlers within its budget, and leaves what waits alone', async (t) => {
-  const world = await worldOf()
-  const ada = await world.account('ada')
-  const task = await world.accept(ada)
+  const fixture = await fixtureOf()
+  const ada = await fixture.account('ada')
+  const task = await fixture.accept(ada)
   const started = gate()
   const release = gate()
   const run = async (): Promise<TaskEnd> => {
@@ -271,24 +271,24 @@ test('a stop waits for handlers within its budget, and leaves what waits alone',
     await release.opened
     return good()
   }
-  const { worker } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run, recover: run }, workers: 1 })
+  const { worker } = startTestWorker(fixture.db, { kind: { kind: 'tiny.work', run, recover: run }, workers: 1 })
   await started.opened
-  const waiting = await world.accept(ada)
+  const waiting = await fixture.accept(ada)
   t.false(await worker.stop(20), 'it did not end in time')
   release.open()
   t.true(await worker.stop(5_000))
-  t.is((await world.tasks.find(task.ref))?.task.state, 'succeeded')
-  t.is((await world.tasks.find(waiting.ref))?.task.state, 'queued')
+  t.is((await fixture.tasks.find(task.ref))?.task.state, 'succeeded')
+  t.is((await fixture.tasks.find(waiting.ref))?.task.state, 'queued')
 })
 
 for (const database of eachDatabase())
   test(`${database.name}: of a cancel and a claim at once exactly one wins, a hundred times`, async (t) => {
-    const world = await worldOf(database)
-    t.teardown(() => world.db.close())
-    const ada = await world.account('ada')
-    const changes = makeSqlTaskChanges(world.db, 'here')
+    const fixture = await fixtureOf(database)
+    t.teardown(() => fixture.db.close())
+    const ada = await fixture.account('ada')
+    const changes = makeSqlTaskChanges(fixture.db, 'here')
     const ran: string[] = []
-    const { worker, bus } = startTestWorker(world.db, {
+    const { worker, bus } = startTestWorker(fixture.db, {
       kind: {
         kind: 'tiny.work',
         run: async ({ task }) => {
@@ -299,16 +299,16 @@ for (const database of eachDatabase())
       },
     })
     for (let i = 0; i < 100; i++) {
-      const task = await world.accept(ada)
+      const task = await fixture.accept(ada)
       bus.wake()
-      const isEnded = await world.db.transaction(async (tx) => {
+      const isEnded = await fixture.db.transaction(async (tx) => {
         const tasks = changes(tx)
         const locked = await tasks.lock(task.id)
         if (locked?.state !== 'queued') return false
         await tasks.endUnattended(task.id, { state: 'cancelled', message: 'before' })
         return true
       })
-      const { state } = await world.end(task.ref)
+      const { state } = await fixture.end(task.ref)
       t.is(state, isEnded ? 'cancelled' : 'succeeded')
       t.is(ran.includes(task.ref), !isEnded)
     }

@@ -7,11 +7,11 @@ import type { MadeTenant } from '../support/samples.ts'
 import { isForeign, swapsOf, type Swap } from './swaps.ts'
 import { changesBetween, rowsOf, startTwoTenants, type TwoTenants } from './two-tenants.ts'
 
-let world: TwoTenants
+let fixture: TwoTenants
 test.before(async () => {
-  world = await startTwoTenants()
+  fixture = await startTwoTenants()
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 /** Reads first, what ends things last and the deepest of it first: each request finds what it is about. */
 const rank = ({ method, path }: Swap): number => {
@@ -24,12 +24,12 @@ const rank = ({ method, path }: Swap): number => {
 }
 
 const swaps = (mine: MadeTenant, theirs: MadeTenant): readonly Swap[] =>
-  world.service.running.assembly.routes
-    .flatMap((route) => swapsOf(route, world.service.samples, mine, theirs))
+  fixture.service.running.assembly.routes
+    .flatMap((route) => swapsOf(route, fixture.service.samples, mine, theirs))
     .sort((a, b) => rank(a) - rank(b))
 
 const send = ({ method, path, body }: Swap, credential: SendOptions): Promise<ServiceAnswer> =>
-  world.service.send(method, path, { ...credential, ...(body === undefined ? {} : { body }) })
+  fixture.service.send(method, path, { ...credential, ...(body === undefined ? {} : { body }) })
 
 const asMember =
   (member: SamplePerson) =>
@@ -52,7 +52,7 @@ const leaks = (swap: Swap, answer: ServiceAnswer, theirs: MadeTenant): readonly 
 test.serial(
   'no id or name of the other tenant, in any place of any route, opens, tells or changes anything of it',
   async (t) => {
-    const { database, north, south, service } = world
+    const { database, north, south, service } = fixture
     const before = await rowsOf(database, south)
     const traces = south.traces()
     const { harmless } = service.samples
@@ -88,8 +88,8 @@ test.serial(
 test.serial(
   'the same requests with nothing foreign in them succeed: it was the foreign that was refused',
   async (t) => {
-    const { north, south } = world
-    const { refusedToOwner, refusedAs } = world.service.samples
+    const { north, south } = fixture
+    const { refusedToOwner, refusedAs } = fixture.service.samples
     const refused: string[] = []
     for (const swap of swaps(south, north).filter((each) => !isForeign(each))) {
       const answer = await send(swap, asMember(south.of(identity).owner)(swap))
@@ -109,7 +109,7 @@ test.serial(
 )
 
 test.serial('every table belongs to tenants or is shared, as the samples declare', async (t) => {
-  const { database, north, service } = world
+  const { database, north, service } = fixture
   const owned = Object.keys(north.tables)
   const shared = service.samples.samples.flatMap(({ sharedTables }) => Object.keys(sharedTables ?? {}))
   const tables = await database.query<{ name: string }>((k) => k('sqlite_master').where('type', 'table').select('name'))

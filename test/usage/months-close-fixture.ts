@@ -4,7 +4,7 @@ import { objectsIn } from '../../core/usage/months/month-work.ts'
 import type { ObjectUsage } from '../../core/usage/usage-types.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { end, makeMonthsFixture, month, owner, second, type MonthsFixture } from './months-world.ts'
+import { end, makeMonthsFixture, month, owner, second, type MonthsFixture } from './months-fixture.ts'
 
 export const closeInput = { ownerId: owner, month }
 /** When the month is final. */
@@ -18,9 +18,9 @@ export const closed = async (outcome: ReturnType<MonthsFixture['close']>) => {
 }
 
 /** What the objects of the month used, and the digest of what it was computed from. */
-export const objectsOf = async (world: MonthsFixture, inputs = world.inputs) => {
-  const { spools } = world
-  const gathered = await world.gatherWith({ inputs })({
+export const objectsOf = async (fixture: MonthsFixture, inputs = fixture.inputs) => {
+  const { spools } = fixture
+  const gathered = await fixture.gatherWith({ inputs })({
     call: callOf(),
     ownerId: owner,
     month,
@@ -35,8 +35,11 @@ export const objectsOf = async (world: MonthsFixture, inputs = world.inputs) => 
   return { objects, inputHash: gathered.inputHash }
 }
 
-/** Declares a case for each database, in a world of its own. */
-export const onEachWorld = (title: string, run: (t: ExecutionContext, world: MonthsFixture) => Promise<void>): void => {
+/** Declares a case for each database, in a fixture of its own. */
+export const onEachFixture = (
+  title: string,
+  run: (t: ExecutionContext, fixture: MonthsFixture) => Promise<void>,
+): void => {
   for (const database of eachDatabase())
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()

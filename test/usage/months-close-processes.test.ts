@@ -10,7 +10,7 @@ import { childrenOf, isRunning } from '../support/child-processes.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { migratedMysqlUrl, migratedSqlitePath, patient } from '../support/databases.ts'
 import { until } from '../support/until.ts'
-import { fillMonth, makeMonthsFixture } from './months-world.ts'
+import { fillMonth, makeMonthsFixture } from './months-fixture.ts'
 import { closed, closeInput } from './months-close-fixture.ts'
 
 /** Starts a process that closes the month. */
@@ -29,25 +29,25 @@ for (const [name, urlOf] of Object.entries(urls))
     const url = await urlOf()
     const db = await openDatabase(url, { mysql: patient })
     t.teardown(() => db.close())
-    const world = await makeMonthsFixture(db)
-    await fillMonth(world)
+    const fixture = await makeMonthsFixture(db)
+    await fillMonth(fixture)
     const outcomes = await Promise.all([1, 2, 3].map(() => text(startClosing(url).stdout)))
     t.is(outcomes.filter((outcome) => outcome === 'published').length, 1, outcomes.join())
     t.deepEqual(
       outcomes.filter((outcome) => !['published', 'unchanged', 'UsageMonthBusy'].includes(outcome)),
       [],
     )
-    t.is(await world.leftovers(), 0)
-    t.is(await world.count('usage_months'), 1)
-    t.like(await world.shown('objects-usage-view'), { revision: 1 })
+    t.is(await fixture.leftovers(), 0)
+    t.is(await fixture.count('usage_months'), 1)
+    t.like(await fixture.shown('objects-usage-view'), { revision: 1 })
   })
 
 test('a process that is killed while it writes leaves no half month', async (t) => {
   const path = await migratedSqlitePath()
   const db = await openDatabase(`sqlite:${path}`)
   try {
-    const world = await makeMonthsFixture(db)
-    await fillMonth(world)
+    const fixture = await makeMonthsFixture(db)
+    await fillMonth(fixture)
     for (const step of ['views', 'report', 'publish']) {
       const child = startClosing(`sqlite:${path}`, step)
       await once(child.stdout, 'data')
@@ -56,14 +56,14 @@ test('a process that is killed while it writes leaves no half month', async (t) 
       await once(child, 'exit')
       if (process.platform === 'linux') t.is(helpers.length, 1, step)
       await until('the process of the dead one has ended', () => (helpers.some(isRunning) ? undefined : true))
-      t.is(await world.shown('objects-usage-view'), undefined, step)
-      t.true((await world.leftovers()) > 0, step)
+      t.is(await fixture.shown('objects-usage-view'), undefined, step)
+      t.true((await fixture.leftovers()) > 0, step)
       // The lease of a dead process ends by itself; here it is ended at once.
       await db.query((k) => k('leases').update({ until: 0 }))
     }
-    await closed(world.close(callOf(), closeInput))
-    t.is(await world.leftovers(), 0)
-    t.like(await world.shown('objects-usage-view'), { revision: 1 })
+    await closed(fixture.close(callOf(), closeInput))
+    t.is(await fixture.leftovers(), 0)
+    t.like(await fixture.shown('objects-usage-view'), { revision: 1 })
   } finally {
     await db.close()
   }

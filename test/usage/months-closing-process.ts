@@ -4,7 +4,7 @@ import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeClosingProcess } from '../../composition/parts/usage/closing-process.ts'
 import { callOf } from '../sql/call.ts'
 import { patient } from '../support/databases.ts'
-import { makeMonthsFixture, month, owner, unwatchedClosing } from './months-world.ts'
+import { makeMonthsFixture, month, owner, unwatchedClosing } from './months-fixture.ts'
 
 /**
  * Closes a month of the database at the URL of the first argument as a service does, and prints the outcome. With a

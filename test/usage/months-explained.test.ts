@@ -3,15 +3,15 @@ import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
 import { daySeconds } from '../../core/usage/month.ts'
 import { makeExplain } from '../../core/usage/months/explain.ts'
 import { callOf } from '../sql/call.ts'
-import { end, fillMonth, month, owner, start } from './months-world.ts'
-import { closed, closeInput, objectsOf, onEachWorld } from './months-close-fixture.ts'
+import { end, fillMonth, month, owner, start } from './months-fixture.ts'
+import { closed, closeInput, objectsOf, onEachFixture } from './months-close-fixture.ts'
 
-onEachWorld('a namespace has the client organization that its labels name', async (t, world) => {
-  const { a, b, kind } = await fillMonth(world)
+onEachFixture('a namespace has the client organization that its labels name', async (t, fixture) => {
+  const { a, b, kind } = await fillMonth(fixture)
   const label = 'ace.appscode.com/client-org'
   const organizationsOf = async () =>
     (
-      (await world.shown('namespaces-usage-view'))?.json['items'] as {
+      (await fixture.shown('namespaces-usage-view'))?.json['items'] as {
         clusterUID: string
         namespace: string
         clientOrg: string
@@ -20,13 +20,13 @@ onEachWorld('a namespace has the client organization that its labels name', asyn
       .filter(({ clusterUID }) => clusterUID === a.uid)
       .map(({ namespace, clientOrg }) => [namespace, clientOrg])
   for (const namespace of ['acme', 'globex', 'other', 'quoted', 'unlabelled'])
-    await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1, memoryMib: 1 }], { namespace })
-  await world.namespace(a.id, 'n-acme', 'acme', { a: '1', [label]: 'true' })
-  await world.namespace(a.id, 'n-globex', 'globex', { [label]: 'terminating' })
-  await world.namespace(a.id, 'n-other', 'other', { [label]: 'false' })
-  await world.namespace(a.id, 'n-quoted', 'quoted', { note: `"${label}":"true"` })
-  await world.namespace(b.id, 'n-shop', 'shop', { [label]: 'true' })
-  await closed(world.close(callOf(), closeInput))
+    await fixture.object(a.id, kind, [{ from: start, to: end, milliCpu: 1, memoryMib: 1 }], { namespace })
+  await fixture.namespace(a.id, 'n-acme', 'acme', { a: '1', [label]: 'true' })
+  await fixture.namespace(a.id, 'n-globex', 'globex', { [label]: 'terminating' })
+  await fixture.namespace(a.id, 'n-other', 'other', { [label]: 'false' })
+  await fixture.namespace(a.id, 'n-quoted', 'quoted', { note: `"${label}":"true"` })
+  await fixture.namespace(b.id, 'n-shop', 'shop', { [label]: 'true' })
+  await closed(fixture.close(callOf(), closeInput))
   t.deepEqual(await organizationsOf(), [
     ['acme', 'acme'],
     ['globex', 'globex'],
@@ -36,23 +36,23 @@ onEachWorld('a namespace has the client organization that its labels name', asyn
     ['unlabelled', ''],
   ])
   // What a namespace belongs to is part of what a month is computed from.
-  await world.db.query((k) =>
+  await fixture.db.query((k) =>
     k('usage_namespaces')
       .where({ cluster_id: a.id, namespace_uid: 'n-other' })
       .update({ labels: JSON.stringify({ [label]: 'true' }) }),
   )
-  t.like(await closed(world.close(callOf(), closeInput)), { isNew: true })
+  t.like(await closed(fixture.close(callOf(), closeInput)), { isNew: true })
   t.like(await organizationsOf(), { 2: ['other', 'other'] })
 })
 
-onEachWorld('the pieces that explain a figure add up to it', async (t, world) => {
-  const { a, contract, kind } = await fillMonth(world)
-  await closed(world.close(callOf(), closeInput))
-  const { objects } = await objectsOf(world)
+onEachFixture('the pieces that explain a figure add up to it', async (t, fixture) => {
+  const { a, contract, kind } = await fillMonth(fixture)
+  await closed(fixture.close(callOf(), closeInput))
+  const { objects } = await objectsOf(fixture)
   const explain = makeExplain({
-    months: world.deps.months,
-    inputs: world.inputs,
-    views: makeSqlUsageViewStore(world.db)(world.db),
+    months: fixture.deps.months,
+    inputs: fixture.inputs,
+    views: makeSqlUsageViewStore(fixture.db)(fixture.db),
   })
   for (const { object, clusterUid, parts } of objects) {
     for (const part of parts) {
@@ -102,7 +102,7 @@ onEachWorld('the pieces that explain a figure add up to it', async (t, world) =>
   })
   t.is(isLeft(unknown) && unknown.left.tag, 'UsageMonthMissing')
 
-  await world.object(a.id, kind, [{ from: start, to: start + daySeconds, milliCpu: 1000, memoryMib: 0 }])
+  await fixture.object(a.id, kind, [{ from: start, to: start + daySeconds, milliCpu: 1000, memoryMib: 0 }])
   const later = await explain({
     ownerId: owner,
     month,

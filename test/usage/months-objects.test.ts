@@ -6,13 +6,13 @@ import { daySeconds } from '../../core/usage/month.ts'
 import { callOf } from '../sql/call.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { migratedMysqlUrl, patient } from '../support/databases.ts'
-import { end, fillMonth, makeMonthsFixture, month, second, start } from './months-world.ts'
+import { end, fillMonth, makeMonthsFixture, month, second, start } from './months-fixture.ts'
 import { secondsOfMonth, usageBySecond } from './months-oracle.ts'
-import { afterFinal, closed, closeInput, objectsOf, onEachWorld } from './months-close-fixture.ts'
+import { afterFinal, closed, closeInput, objectsOf, onEachFixture } from './months-close-fixture.ts'
 
-onEachWorld('objects are read in order and used what an addition second by second gives', async (t, world) => {
-  const { a, contract } = await fillMonth(world)
-  const { objects } = await objectsOf(world)
+onEachFixture('objects are read in order and used what an addition second by second gives', async (t, fixture) => {
+  const { a, contract } = await fillMonth(fixture)
+  const { objects } = await objectsOf(fixture)
   t.deepEqual(
     objects.map(({ object }) => object.uid.slice(0, 1) + object.uid.slice(-1)),
     ['10', '11', '21'],
@@ -68,17 +68,17 @@ onEachWorld('objects are read in order and used what an addition second by secon
   }
 })
 
-onEachWorld('a thing that did not run in the month is not in its report', async (t, world) => {
-  const { a, kind } = await fillMonth(world)
+onEachFixture('a thing that did not run in the month is not in its report', async (t, fixture) => {
+  const { a, kind } = await fillMonth(fixture)
   // Lost before the month began, and one of a cluster that was silent.
-  await world.object(a.id, kind, [{ from: start, to: end, cutAt: start, milliCpu: 500, memoryMib: 1 }])
-  const silent = await world.cluster()
-  await world.db.query((k) => k('usage_presence').where('cluster_id', silent.id).delete())
-  await world.object(silent.id, kind, [{ from: start, to: end, milliCpu: 500, memoryMib: 1 }])
-  world.setNow(afterFinal)
-  t.is((await closed(world.close(callOf(), closeInput))).objectCount, 3)
+  await fixture.object(a.id, kind, [{ from: start, to: end, cutAt: start, milliCpu: 500, memoryMib: 1 }])
+  const silent = await fixture.cluster()
+  await fixture.db.query((k) => k('usage_presence').where('cluster_id', silent.id).delete())
+  await fixture.object(silent.id, kind, [{ from: start, to: end, milliCpu: 500, memoryMib: 1 }])
+  fixture.setNow(afterFinal)
+  t.is((await closed(fixture.close(callOf(), closeInput))).objectCount, 3)
   for (const view of ['objects-usage-view', 'clusters-usage-view'] as const) {
-    const json = (await world.shown(view))?.json as {
+    const json = (await fixture.shown(view))?.json as {
       readonly items: readonly unknown[]
       readonly totals: { readonly objectCount: number }
     }
@@ -86,32 +86,35 @@ onEachWorld('a thing that did not run in the month is not in its report', async 
   }
 })
 
-onEachWorld('what an object occupied ends where its cluster falls silent, as what is billed does', async (t, world) => {
-  const { a, kind } = await fillMonth(world)
-  const { uid } = await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
-  const hours = Buffer.alloc(93, 0)
-  hours[0] = 0xff
-  await world.db.query((k) => k('usage_presence').where('cluster_id', a.id).update({ hours }))
-  const object = (await objectsOf(world)).objects.find((each) => each.object.uid === uid)
-  const occupied = object?.segments.reduce((sum, { from, to, milliCpu }) => sum + BigInt((to - from) * milliCpu), 0n)
-  t.is(
-    occupied,
-    object?.parts.reduce((sum, { milliCpuSeconds }) => sum + milliCpuSeconds, 0n),
-  )
-  t.true(occupied !== undefined && occupied < BigInt(end - start) * 1000n)
-})
+onEachFixture(
+  'what an object occupied ends where its cluster falls silent, as what is billed does',
+  async (t, fixture) => {
+    const { a, kind } = await fillMonth(fixture)
+    const { uid } = await fixture.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+    const hours = Buffer.alloc(93, 0)
+    hours[0] = 0xff
+    await fixture.db.query((k) => k('usage_presence').where('cluster_id', a.id).update({ hours }))
+    const object = (await objectsOf(fixture)).objects.find((each) => each.object.uid === uid)
+    const occupied = object?.segments.reduce((sum, { from, to, milliCpu }) => sum + BigInt((to - from) * milliCpu), 0n)
+    t.is(
+      occupied,
+      object?.parts.reduce((sum, { milliCpuSeconds }) => sum + milliCpuSeconds, 0n),
+    )
+    t.true(occupied !== undefined && occupied < BigInt(end - start) * 1000n)
+  },
+)
 
-onEachWorld('an object that went silent is cut by the close itself, whenever the job ran', async (t, world) => {
-  const { a, kind } = await fillMonth(world)
-  const { id } = await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+onEachFixture('an object that went silent is cut by the close itself, whenever the job ran', async (t, fixture) => {
+  const { a, kind } = await fillMonth(fixture)
+  const { id } = await fixture.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
   const silentFrom = start + 5 * daySeconds
-  await world.db.query((k) =>
+  await fixture.db.query((k) =>
     k('usage_objects')
       .where({ id })
       .update({ sends_heartbeats: true, last_heard_day: silentFrom / daySeconds - 1 }),
   )
-  await closed(world.closeWith({ gather: world.gatherWith({ settle: world.settle }) })(callOf(), closeInput))
-  const cut = await world.db.query<{ readonly cut_at: number }>((k) =>
+  await closed(fixture.closeWith({ gather: fixture.gatherWith({ settle: fixture.settle }) })(callOf(), closeInput))
+  const cut = await fixture.db.query<{ readonly cut_at: number }>((k) =>
     k('usage_intervals').where({ object_id: id, month }).select('cut_at'),
   )
   t.deepEqual(
@@ -120,10 +123,10 @@ onEachWorld('an object that went silent is cut by the close itself, whenever the
   )
 })
 
-onEachWorld('a cluster with more than is kept in memory gives the same', async (t, world) => {
-  const { a, kind } = await fillMonth(world)
+onEachFixture('a cluster with more than is kept in memory gives the same', async (t, fixture) => {
+  const { a, kind } = await fillMonth(fixture)
   for (let index = 0; index < 30; index += 1)
-    await world.object(
+    await fixture.object(
       a.id,
       kind,
       Array.from({ length: 40 }, (_, n) => ({
@@ -133,9 +136,9 @@ onEachWorld('a cluster with more than is kept in memory gives the same', async (
         memoryMib: index,
       })),
     )
-  const whole = await objectsOf(world)
+  const whole = await objectsOf(fixture)
   t.is(whole.objects.length, 33)
-  const lookedUp = await objectsOf(world, makeSqlUsageInputs(world.db, { maxTextLength: 100 }))
+  const lookedUp = await objectsOf(fixture, makeSqlUsageInputs(fixture.db, { maxTextLength: 100 }))
   // A difference between so many values takes AVA minutes to show.
   const plain = ({ objects, inputHash }: typeof whole) => [
     inputHash,
@@ -161,10 +164,10 @@ if (!isSwitchedOff('mariadb'))
       await short.close()
       await db.close()
     })
-    const world = await makeMonthsFixture(db)
-    const { a, kind } = await fillMonth(world)
+    const fixture = await makeMonthsFixture(db)
+    const { a, kind } = await fillMonth(fixture)
     for (const count of [1, 2, 18, 19, 20, 40])
-      await world.object(
+      await fixture.object(
         a.id,
         kind,
         Array.from({ length: count }, (_, n) => ({
@@ -174,13 +177,13 @@ if (!isSwitchedOff('mariadb'))
           memoryMib: count,
         })),
       )
-    const whole = await objectsOf(world)
+    const whole = await objectsOf(fixture)
     t.is(whole.objects.length, 9)
     for (const length of [4, 64, 1024]) {
       await short.query((k) => k.raw(`set session group_concat_max_len = ${length}`))
       t.deepEqual(await short.query((k) => k.raw('select @@group_concat_max_len as length')), [{ length }])
       // Nothing is kept from the session before.
       for (const options of [{}, { maxTextLength: 100 }])
-        t.true(isDeepStrictEqual(await objectsOf(world, makeSqlUsageInputs(short, options)), whole), `${length}`)
+        t.true(isDeepStrictEqual(await objectsOf(fixture, makeSqlUsageInputs(short, options)), whole), `${length}`)
     }
   })

@@ -5,15 +5,15 @@ import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../core/usage/month.ts'
 import type { UnixSeconds } from '../../core/usage/types.ts'
-import { expectStatus, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, type Person } from '../clusters/cluster-fixture.ts'
 import { addAuthority, openssl } from '../contracts/license-tools.ts'
-import { modelOf } from '../featuresets/features-world.ts'
+import { modelOf } from '../featuresets/features-fixture.ts'
 import { bindOf, installerAddress } from '../marketplace/market-service.ts'
 import type { CreatedInstaller } from '../../core/marketplace/installers/installers.ts'
-import { metricsOfPier } from '../metrics-proxy/metrics-world.ts'
+import { metricsOfPier } from '../metrics-proxy/metrics-fixture.ts'
 import { wordAt } from '../metrics-proxy/stand-in.ts'
 import { chartSource } from '../packages/chart-source.ts'
-import { packageClient } from '../packages/package-world.ts'
+import { packageClient } from '../packages/package-fixture.ts'
 import { needing } from '../support/components/needing.ts'
 import {
   accounts,
@@ -33,7 +33,7 @@ import { openPatiently } from '../support/databases.ts'
 import { until } from '../support/until.ts'
 import { readPdf } from '../usage/reports/report-values.ts'
 import { isRequestOf, stepsOfPage } from './walk-page.ts'
-import { helmReleases, startWalk, type Walk } from './walk-world.ts'
+import { helmReleases, startWalk, type Walk } from './walk-fixture.ts'
 
 /**
  * A customer of a vendor from the sale to the end, through every part. `docs/walk.md` has the same steps with the same

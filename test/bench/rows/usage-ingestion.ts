@@ -14,7 +14,7 @@ import {
   recorderOn,
   secondCluster,
   type Recorder,
-} from '../../usage/events/event-world.ts'
+} from '../../usage/events/event-fixture.ts'
 import { bars } from '../bars.ts'
 import { cpuSeconds } from '../process-figures.ts'
 import { best, median, pairedRatio } from '../statistics.ts'

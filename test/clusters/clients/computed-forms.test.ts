@@ -5,7 +5,7 @@ import { needing } from '../../support/components/needing.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import type { TestService } from '../../support/service.ts'
 import { startService } from '../../support/service.ts'
-import { expectStatus, importCluster } from '../cluster-world.ts'
+import { expectStatus, importCluster } from '../cluster-fixture.ts'
 
 /** The forms of the wider surface, through the whole service, on a real kube-apiserver. */
 const withKubernetes = needing('kubernetes')

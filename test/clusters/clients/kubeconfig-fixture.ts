@@ -2,8 +2,8 @@ import { parse } from 'yaml'
 import { startFakeKubernetes } from '../../support/fake-kubernetes.ts'
 import type { SendOptions, ServiceAnswer } from '../../support/send-json.ts'
 import { startService } from '../../support/service.ts'
-import type { Person } from '../cluster-world.ts'
-import { expectStatus, importCluster, makePeople, peoplesPassword } from '../cluster-world.ts'
+import type { Person } from '../cluster-fixture.ts'
+import { expectStatus, importCluster, makePeople, peoplesPassword } from '../cluster-fixture.ts'
 
 interface ListedToken {
   readonly id: number

@@ -3,7 +3,7 @@ import { parse } from 'yaml'
 const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 import { makeCookieJar } from '../../support/cookie-jar.ts'
 import type { SendOptions } from '../../support/send-json.ts'
-import { expectStatus, importCluster, peoplesPassword } from '../cluster-world.ts'
+import { expectStatus, importCluster, peoplesPassword } from '../cluster-fixture.ts'
 import { connecting, makeKubeconfigFixture, type KubeconfigFixture } from './kubeconfig-fixture.ts'
 
 /** Kubeconfigs of the service and the tokens in them. */

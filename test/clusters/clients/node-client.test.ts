@@ -10,7 +10,7 @@ import type { StubKubelet } from '../../support/components/stub-kubelet.ts'
 import { startStubKubelet } from '../../support/components/stub-kubelet.ts'
 import type { TestService } from '../../support/service.ts'
 import { startService } from '../../support/service.ts'
-import { clientKubeconfig, expectStatus, importCluster } from '../cluster-world.ts'
+import { clientKubeconfig, expectStatus, importCluster } from '../cluster-fixture.ts'
 
 /** Another client than kubectl, with the service's own kubeconfig: what it sends and expects differs. */
 const withKubernetesAndKubelet = needing('kubernetes', 'kubelet')

@@ -11,7 +11,7 @@ import { startTestHub, type TestHub } from '../../support/hub/test-hub.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { expectStatus, importCluster, makePeople, type Person } from '../cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../cluster-fixture.ts'
 
 /**
  * docs/hub-credential.yaml: with exactly these rights every route about hubs works on a real kube-apiserver with the

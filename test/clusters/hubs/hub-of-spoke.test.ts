@@ -53,7 +53,7 @@ const recordOf = (id: number, name: string, more: Partial<Cluster>): Cluster =>
     ...more,
   }) as Cluster
 
-const world = ({ onHub = {}, onSpoke = {}, record = {}, others = [] }: Case) => {
+const fixture = ({ onHub = {}, onSpoke = {}, record = {}, others = [] }: Case) => {
   const hub = recordOf(1, 'hub', { managers: ['OCMHub'], endpoint: hubServer })
   const spoke = recordOf(2, 'spoke', record)
   const records = [hub, spoke, ...others.map((other, index) => recordOf(10 + index, `other-${index}`, other))]
@@ -78,11 +78,11 @@ const world = ({ onHub = {}, onSpoke = {}, record = {}, others = [] }: Case) => 
   }
 }
 const find = async (given: Case): Promise<string | undefined> => {
-  const { found, spoke, call } = world(given)
+  const { found, spoke, call } = fixture(given)
   return (await found.find(call, spoke))?.managedClusterName
 }
 const byAgents = (given: Case): Promise<string | undefined> => {
-  const { found, spoke, call } = world(given)
+  const { found, spoke, call } = fixture(given)
   return found.nameByAgents(call, spoke, 'uid-hub')
 }
 

@@ -16,7 +16,7 @@ import { makeSigningRequest } from '../../support/hub/agent/client-certificate-r
 import { installHubCrds } from '../../support/hub/install-hub-crds.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import { startService, type TestService } from '../../support/service.ts'
-import { expectStatus, importCluster, makePeople } from '../cluster-world.ts'
+import { expectStatus, importCluster, makePeople } from '../cluster-fixture.ts'
 import { disturbedHub, type Disturbance } from '../disturbed-hub.ts'
 
 /** The port to a hub on a real kube-apiserver: what the server does with the requests that the port makes. */

@@ -2,7 +2,7 @@
 import test from 'ava'
 import { startFakeKubernetes } from '../../support/fake-kubernetes.ts'
 import { startService } from '../../support/service.ts'
-import { expectStatus, importCluster, makePeople } from '../cluster-world.ts'
+import { expectStatus, importCluster, makePeople } from '../cluster-fixture.ts'
 
 test('a hub that does not answer in time is 504 with its name', async (t) => {
   const [service, fake] = await Promise.all([startService(), startFakeKubernetes()])

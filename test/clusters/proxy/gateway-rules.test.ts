@@ -35,7 +35,7 @@ const credentialOf = (token: string): ClusterCredential => ({
 })
 
 /** Records and their credentials, with the queries that were made. */
-const world = (start: { spoke: ClusterLink | undefined; hub: ClusterLink | undefined }) => {
+const fixture = (start: { spoke: ClusterLink | undefined; hub: ClusterLink | undefined }) => {
   const state = { ...start }
   const queries: string[] = []
   const find = (id: ClusterId): ClusterLink | undefined => (id === spokeId ? state.spoke : state.hub)
@@ -78,14 +78,14 @@ const world = (start: { spoke: ClusterLink | undefined; hub: ClusterLink | undef
 }
 
 test('a record with a credential is opened without a query for a hub, a known version without any', async (t) => {
-  const { open } = world({ spoke: linkTo(spokeId, 3), hub: undefined })
+  const { open } = fixture({ spoke: linkTo(spokeId, 3), hub: undefined })
   t.deepEqual((await open(3)).queries, ['link 1', 'sealed 1'])
   t.deepEqual((await open(3)).queries, [])
   t.deepEqual((await open()).queries, ['link 1'])
 })
 
 test('a spoke is opened with one query more, and the version of its hub counts at once', async (t) => {
-  const { state, open } = world({ spoke: linkTo(spokeId, 3, place), hub: linkTo(hubId, 7) })
+  const { state, open } = fixture({ spoke: linkTo(spokeId, 3, place), hub: linkTo(hubId, 7) })
   const first = await open(3)
   t.deepEqual(first.queries, ['link 1', 'hub 11 uid-hub', 'sealed 2'])
   t.is(first.token, '2-7')
@@ -102,7 +102,7 @@ test('whatever changes, a connection has the newest credential of the record tha
   const change = fc.constantFrom('own', 'managed', 'hub-newer', 'hub-gone', 'itself')
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(change, fc.boolean()), { maxLength: 8 }), async (changes) => {
-      const { state, open } = world({ spoke: linkTo(spokeId, 1, place), hub: linkTo(hubId, 1) })
+      const { state, open } = fixture({ spoke: linkTo(spokeId, 1, place), hub: linkTo(hubId, 1) })
       let [version, hubVersion] = [1, 1]
       for (const [what, tellsVersion] of changes) {
         if (what === 'hub-newer') state.hub = linkTo(hubId, (hubVersion += 1))
@@ -330,7 +330,7 @@ test('connections belong to an address and a credential: another change of the r
 })
 
 test('a record that is changed while its credential is read is read again', async (t) => {
-  const { connections, state, queries } = world({ spoke: linkTo(spokeId, 1), hub: linkTo(hubId, 1) })
+  const { connections, state, queries } = fixture({ spoke: linkTo(spokeId, 1), hub: linkTo(hubId, 1) })
   const before = queries.push.bind(queries)
   // The record is renamed after its link was read, twice.
   queries.push = (query) => {
@@ -342,7 +342,7 @@ test('a record that is changed while its credential is read is read again', asyn
 
 test('a task keeps its connection through a hub while the database is away', async (t) => {
   let isAway = false
-  const { connections } = world({ spoke: linkTo(spokeId, 1, place), hub: linkTo(hubId, 1) })
+  const { connections } = fixture({ spoke: linkTo(spokeId, 1, place), hub: linkTo(hubId, 1) })
   const failing: ClusterConnections = {
     open: (id, version) => (isAway ? Promise.reject(new Error('away')) : connections.open(id, version)),
   }

@@ -14,7 +14,7 @@ import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { newCluster } from '../cluster-store.suite.ts'
-import { clientKubeconfig, expectStatus, importCluster, makePeople, type Person } from '../cluster-world.ts'
+import { clientKubeconfig, expectStatus, importCluster, makePeople, type Person } from '../cluster-fixture.ts'
 
 /** Spokes without a credential of their own, behind a hub with a cluster gateway, in front of a real kube-apiserver. */
 const test = needing('kubernetes', 'kubelet', 'kubectl')

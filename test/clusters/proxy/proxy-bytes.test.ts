@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import test from 'ava'
 import { startFakeKubernetes } from '../../support/fake-kubernetes.ts'
 import { makeSendJson } from '../../support/send-json.ts'
-import { expectStatus, importCluster } from '../cluster-world.ts'
+import { expectStatus, importCluster } from '../cluster-fixture.ts'
 import { answering, fake, proxy, raw, reply, seenAt, service, valuesOf } from './proxy-wire.fixture.ts'
 
 test('bytes pass as they are: int64, key order, white space, 5 MB', async (t) => {

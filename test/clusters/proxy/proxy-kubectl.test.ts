@@ -16,10 +16,10 @@ import { echoPort, startStubKubelet } from '../../support/components/stub-kubele
 import { cleanEnvironment } from '../../support/service-process.ts'
 import type { TestService } from '../../support/service.ts'
 import { startService } from '../../support/service.ts'
-import type { Person } from '../cluster-world.ts'
+import type { Person } from '../cluster-fixture.ts'
 import type { Asked, Handshake } from './handshake.ts'
 import { encodedToken, clientFrame, openWebsocket } from './handshake.ts'
-import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassword } from '../cluster-world.ts'
+import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassword } from '../cluster-fixture.ts'
 
 /** An unmodified kubectl, a kubeconfig from the service, the whole service, a real kube-apiserver behind it. */
 const withKubernetesAndKubeletAndKubectl = needing('kubernetes', 'kubelet', 'kubectl')

@@ -8,7 +8,7 @@ import type { FakeKubernetes } from '../../support/fake-kubernetes.ts'
 import { startFakeKubernetes } from '../../support/fake-kubernetes.ts'
 import type { TestService } from '../../support/service.ts'
 import { startService } from '../../support/service.ts'
-import { expectStatus, importCluster } from '../cluster-world.ts'
+import { expectStatus, importCluster } from '../cluster-fixture.ts'
 import { encodedToken } from './handshake.ts'
 
 /** Connections that leave HTTP, through the whole service. */

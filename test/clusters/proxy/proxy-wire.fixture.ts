@@ -4,7 +4,7 @@ import test from 'ava'
 import { startFakeKubernetes, type FakeKubernetes, type SeenRequest } from '../../support/fake-kubernetes.ts'
 import { makeSendJson } from '../../support/send-json.ts'
 import { startService, type TestService } from '../../support/service.ts'
-import { expectStatus, importCluster } from '../cluster-world.ts'
+import { expectStatus, importCluster } from '../cluster-fixture.ts'
 
 /** The whole service between a raw client and an API server that shows what reached it. */
 export let service: TestService

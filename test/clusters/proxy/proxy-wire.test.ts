@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import test from 'ava'
 import { startFakeKubernetes, type SeenRequest } from '../../support/fake-kubernetes.ts'
 import { makeSendJson } from '../../support/send-json.ts'
-import { expectStatus, importCluster } from '../cluster-world.ts'
+import { expectStatus, importCluster } from '../cluster-fixture.ts'
 import { foreignHeaders, foreignTargets, ownHeaders } from './foreign-requests.ts'
 import { type RawAnswer, answering, fake, proxy, raw, reply, seenAt, service, valuesOf } from './proxy-wire.fixture.ts'
 

@@ -86,7 +86,7 @@ const openFixture = async (major: 'helm3' | 'helm4', driver: StorageDriver) => {
     },
   }
 }
-type World = Awaited<ReturnType<typeof openFixture>>
+type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 interface CliRow {
   readonly name: string
@@ -104,12 +104,12 @@ const asCliRow = ({ name, namespace, version, info, chartMetadata }: ReleaseHead
   chart: `${String(chartMetadata['name'])}-${String(chartMetadata['version'])}`,
   app_version: String(chartMetadata['appVersion']),
 })
-const cliList = async ({ cli }: World, ...args: readonly string[]): Promise<readonly CliRow[]> =>
+const cliList = async ({ cli }: Fixture, ...args: readonly string[]): Promise<readonly CliRow[]> =>
   ((await cli.json('list', ...args)) as readonly (CliRow & { readonly updated: string })[]).map(
     ({ updated: _, ...row }) => row,
   )
 
-const liveThrough = async ({ cli }: World): Promise<void> => {
+const liveThrough = async ({ cli }: Fixture): Promise<void> => {
   const archive = cli.file('web.tgz', await chart())
   await cli.must('install', 'web', archive, '-n', 'default', '--set', 'k=1')
   await cli.must('upgrade', 'web', archive, '-n', 'default', '--set', 'replicas=3', '--description', 'More & <more>')
@@ -122,11 +122,11 @@ const liveThrough = async ({ cli }: World): Promise<void> => {
 for (const major of ['helm3', 'helm4'] as const) {
   for (const driver of storageDrivers) {
     test(`${major}, ${driver}: lists, histories and contents are those of the command`, async (t) => {
-      const world = await openFixture(major, driver)
-      t.teardown(() => world.close())
-      await liveThrough(world)
-      const listed = await world.list({ all: true })
-      t.deepEqual(listed.map(asCliRow), await cliList(world, '-A', ...(major === 'helm3' ? ['--all'] : [])))
+      const fixture = await openFixture(major, driver)
+      t.teardown(() => fixture.close())
+      await liveThrough(fixture)
+      const listed = await fixture.list({ all: true })
+      t.deepEqual(listed.map(asCliRow), await cliList(fixture, '-A', ...(major === 'helm3' ? ['--all'] : [])))
       t.deepEqual(
         listed.map(({ name, info }) => [name, info.status]),
         [
@@ -135,14 +135,14 @@ for (const major of ['helm3', 'helm4'] as const) {
           ['web', 'deployed'],
         ],
       )
-      const told = (await world.cli.json('history', 'web', '-n', 'default')) as readonly {
+      const told = (await fixture.cli.json('history', 'web', '-n', 'default')) as readonly {
         readonly revision: number
         readonly status: string
         readonly description: string
         readonly updated: string
       }[]
       t.deepEqual(
-        (await world.history('web', 'default')).map(({ version, info }) => [
+        (await fixture.history('web', 'default')).map(({ version, info }) => [
           version,
           info.status,
           info['description'],
@@ -151,33 +151,33 @@ for (const major of ['helm3', 'helm4'] as const) {
         told.map(({ revision, status, description, updated }) => [revision, status, description, Date.parse(updated)]),
       )
       for (const version of [1, 2, 3]) {
-        const release = await world.content('web', 'default', version)
+        const release = await fixture.content('web', 'default', version)
         const { chart: _chart, hooks: _hooks, ...rest } = release
         const {
           chart: _c,
           hooks: _h,
           info,
           ...shown
-        } = (await world.cli.json('status', 'web', '-n', 'default', '--revision', String(version))) as Release
+        } = (await fixture.cli.json('status', 'web', '-n', 'default', '--revision', String(version))) as Release
         const { resources: _live, ...shownInfo } = info as Release['info'] & { readonly resources?: unknown }
         t.deepEqual(rest as unknown, { ...shown, info: shownInfo } as unknown, `revision ${version}`)
         t.is(
-          (await world.cli.must('get', 'manifest', 'web', '-n', 'default', '--revision', String(version))).trimEnd(),
+          (await fixture.cli.must('get', 'manifest', 'web', '-n', 'default', '--revision', String(version))).trimEnd(),
           release.manifest.trimEnd(),
         )
         t.deepEqual(
           release.config as unknown,
-          await world.cli.json('get', 'values', 'web', '-n', 'default', '--revision', String(version)),
+          await fixture.cli.json('get', 'values', 'web', '-n', 'default', '--revision', String(version)),
         )
       }
-      t.is((await world.content('web', 'default')).version, 3)
+      t.is((await fixture.content('web', 'default')).version, 3)
     })
 
     test(`${major}, ${driver}: a record is written again byte for byte, and amended so that the command reads it`, async (t) => {
-      const world = await openFixture(major, driver)
-      t.teardown(() => world.close())
-      await liveThrough(world)
-      const texts = world.texts()
+      const fixture = await openFixture(major, driver)
+      t.teardown(() => fixture.close())
+      await liveThrough(fixture)
+      const texts = fixture.texts()
       t.is(texts.length, 5)
       for (const text of texts) {
         t.is(goJson(parseRecord(text)), text)
@@ -186,23 +186,23 @@ for (const major of ['helm3', 'helm4'] as const) {
         t.is(amendInfo(amendInfo(text, { status: 'failed' }), { status }), text)
       }
       const [ref] = unwrap(
-        await world.store.index(world.cluster, driver, { namespace: 'shop', name: 'api' }, world.signal),
+        await fixture.store.index(fixture.cluster, driver, { namespace: 'shop', name: 'api' }, fixture.signal),
       )
       if (ref === undefined) return t.fail('no record')
       const change = { status: 'failed', description: 'Ended by <us> & "them" \u2028' } as const
-      unwrap(await world.store.amend(world.cluster, driver, ref, change, world.signal))
-      const [told] = (await world.cli.json('history', 'api', '-n', 'shop')) as readonly {
+      unwrap(await fixture.store.amend(fixture.cluster, driver, ref, change, fixture.signal))
+      const [told] = (await fixture.cli.json('history', 'api', '-n', 'shop')) as readonly {
         readonly status: string
         readonly description: string
       }[]
       t.like(told, change)
       t.deepEqual(
-        (await cliList(world, '-n', 'shop', '--failed')).map(({ name, status }) => [name, status]),
+        (await cliList(fixture, '-n', 'shop', '--failed')).map(({ name, status }) => [name, status]),
         [['api', 'failed']],
       )
-      await world.cli.must('upgrade', 'api', world.cli.file('web.tgz', await chart()), '-n', 'shop')
+      await fixture.cli.must('upgrade', 'api', fixture.cli.file('web.tgz', await chart()), '-n', 'shop')
       t.deepEqual(
-        (await world.history('api', 'shop')).map(({ version, info }) => [version, info.status]),
+        (await fixture.history('api', 'shop')).map(({ version, info }) => [version, info.status]),
         [
           [1, 'superseded'],
           [2, 'deployed'],
@@ -212,26 +212,26 @@ for (const major of ['helm3', 'helm4'] as const) {
   }
 
   test(`${major}: records that are written here are read by the command, and lists agree in every option`, async (t) => {
-    const world = await openFixture(major, 'Secret')
-    t.teardown(() => world.close())
+    const fixture = await openFixture(major, 'Secret')
+    t.teardown(() => fixture.close())
     await fc.assert(
       fc.asyncProperty(someRecords, someListing, async (records, listing) => {
-        for (const object of world.fake.all('v1', 'Secret')) world.fake.remove(object)
+        for (const object of fixture.fake.all('v1', 'Secret')) fixture.fake.remove(object)
         // One date each: helm gives equal ones no order.
         const dated = records.map((record, index): RecordOf => ({
           ...record,
           lastDeployed: `2026-05-12T09:${String(10 + ((index * 7) % 50)).padStart(2, '0')}:${String(index).padStart(2, '0')}Z`,
         }))
-        for (const record of dated) world.fake.put(await recordObject('Secret', record))
+        for (const record of dated) fixture.fake.put(await recordObject('Secret', record))
         const { options, args } = listing(major)
         t.deepEqual(
-          (await world.list({ ...options, namespace: 'shop' })).map(asCliRow),
-          await cliList(world, '-n', 'shop', ...args),
+          (await fixture.list({ ...options, namespace: 'shop' })).map(asCliRow),
+          await cliList(fixture, '-n', 'shop', ...args),
           JSON.stringify(options),
         )
         const [newest] = dated.filter(({ namespace }) => namespace === 'shop').toSorted((a, b) => b.version - a.version)
         if (newest === undefined) return
-        const shown = (await world.cli.json(
+        const shown = (await fixture.cli.json(
           'get',
           'metadata',
           newest.name,
@@ -252,16 +252,16 @@ for (const major of ['helm3', 'helm4'] as const) {
   })
 
   test(`${major}: a value of any kind survives the way through a record to the command`, async (t) => {
-    const world = await openFixture(major, 'ConfigMap')
-    t.teardown(() => world.close())
+    const fixture = await openFixture(major, 'ConfigMap')
+    t.teardown(() => fixture.close())
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), someValue, { minKeys: 1, maxKeys: 4 }),
         async (config) => {
           const record: RecordOf = { name: 'web', namespace: 'shop', version: 1, config }
-          world.fake.put(await recordObject('ConfigMap', record, goJson(releaseJson(record))))
-          t.deepEqual(await world.cli.json('get', 'values', 'web', '-n', 'shop'), config)
-          t.deepEqual((await world.content('web', 'shop')).config as unknown, config)
+          fixture.fake.put(await recordObject('ConfigMap', record, goJson(releaseJson(record))))
+          t.deepEqual(await fixture.cli.json('get', 'values', 'web', '-n', 'shop'), config)
+          t.deepEqual((await fixture.content('web', 'shop')).config as unknown, config)
         },
       ),
       { numRuns: 8 },

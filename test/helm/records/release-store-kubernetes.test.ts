@@ -15,7 +15,7 @@ const signal = new AbortController().signal
 /** What the store relies on in the API of a cluster, on a real one. */
 const withKubernetes = needing('kubernetes')
 
-const releaseStoreRealOpenWorld = async () => {
+const releaseStoreRealOpenFixture = async () => {
   const plane = await kubernetes()
   if (plane === undefined) throw new Error('kubernetes is switched off')
   const namespace = await plane.createNamespace('releases')
@@ -63,17 +63,17 @@ const releaseStoreRealOpenWorld = async () => {
 
 for (const driver of storageDrivers) {
   withKubernetes(`${driver}s: records are indexed, read and amended by compare-and-set`, async (t) => {
-    const world = await releaseStoreRealOpenWorld()
-    t.teardown(() => world.close())
-    await world.allow('get', 'list', 'update')
-    const { namespace, store, cluster } = world
+    const fixture = await releaseStoreRealOpenFixture()
+    t.teardown(() => fixture.close())
+    await fixture.allow('get', 'list', 'update')
+    const { namespace, store, cluster } = fixture
     const record = (version: number): RecordOf => ({
       name: 'web',
       namespace,
       version,
       status: version === 3 ? 'pending-upgrade' : 'superseded',
     })
-    for (const version of [1, 2, 3]) await world.put(driver, record(version))
+    for (const version of [1, 2, 3]) await fixture.put(driver, record(version))
     const index = async (): Promise<readonly ReleaseRecordRef[]> =>
       unwrap(await store.index(cluster, driver, { namespace, name: 'web' }, signal)).toSorted(
         (a, b) => a.version - b.version,
@@ -109,15 +109,15 @@ for (const driver of storageDrivers) {
 }
 
 withKubernetes('pages of metadata are those of a real server', async (t) => {
-  const world = await releaseStoreRealOpenWorld()
-  t.teardown(() => world.close())
-  await world.allow('list')
+  const fixture = await releaseStoreRealOpenFixture()
+  t.teardown(() => fixture.close())
+  await fixture.allow('list')
   const versions = Array.from({ length: 620 }, (_, index) => index + 1)
-  const one = await recordObject('ConfigMap', { name: 'web', namespace: world.namespace, version: 1 })
+  const one = await recordObject('ConfigMap', { name: 'web', namespace: fixture.namespace, version: 1 })
   for (let at = 0; at < versions.length; at += 40) {
     await Promise.all(
       versions.slice(at, at + 40).map((version) =>
-        world.plane.request('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+        fixture.plane.request('POST', `/api/v1/namespaces/${fixture.namespace}/configmaps`, {
           ...one,
           metadata: {
             ...one.metadata,
@@ -129,7 +129,9 @@ withKubernetes('pages of metadata are those of a real server', async (t) => {
       ),
     )
   }
-  const found = unwrap(await world.store.index(world.cluster, 'ConfigMap', { namespace: world.namespace }, signal))
+  const found = unwrap(
+    await fixture.store.index(fixture.cluster, 'ConfigMap', { namespace: fixture.namespace }, signal),
+  )
   t.deepEqual(
     found.map(({ version }) => version).toSorted((a, b) => a - b),
     versions,
@@ -137,14 +139,14 @@ withKubernetes('pages of metadata are those of a real server', async (t) => {
 })
 
 withKubernetes("rights are the cluster's, in its words", async (t) => {
-  const world = await releaseStoreRealOpenWorld()
-  t.teardown(() => world.close())
-  await world.put('Secret', { name: 'web', namespace: world.namespace, version: 1 })
-  const { namespace, store, cluster } = world
+  const fixture = await releaseStoreRealOpenFixture()
+  t.teardown(() => fixture.close())
+  await fixture.put('Secret', { name: 'web', namespace: fixture.namespace, version: 1 })
+  const { namespace, store, cluster } = fixture
   const refused = await store.index(cluster, 'Secret', { namespace }, signal)
   t.is(tagOf(refused), 'RecordsRefused')
   t.regex(shown(refused)?.message ?? '', /cannot list resource "secrets"/)
-  await world.allow('list')
+  await fixture.allow('list')
   const [ref] = unwrap(await store.index(cluster, 'Secret', { namespace }, signal))
   if (ref === undefined) return t.fail('no record')
   t.is(tagOf(await store.index(cluster, 'Secret', {}, signal)), 'RecordsRefused')

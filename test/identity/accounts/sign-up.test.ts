@@ -13,8 +13,8 @@ import { makeConfirmEmail } from '../../../core/identity/emails/link-codes.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityFixture } from '../identity-world.ts'
-import { callBy, makeIdentityFixture, password } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-fixture.ts'
+import { callBy, makeIdentityFixture, password } from '../identity-fixture.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
 const unlimited = { take: () => Promise.resolve(undefined) }
@@ -25,96 +25,96 @@ const input = (login: string, more: Partial<SignUpInput> = {}): SignUpInput => (
   fullName: '',
   ...more,
 })
-const signUpIn = (world: IdentityFixture) => makeSignUp({ ...world.deps, allowances: unlimited })
-const opened = async (world: IdentityFixture) => {
-  await world.deps.stores.siteRules.setRegistrationOpen(true)
-  return signUpIn(world)
+const signUpIn = (fixture: IdentityFixture) => makeSignUp({ ...fixture.deps, allowances: unlimited })
+const opened = async (fixture: IdentityFixture) => {
+  await fixture.deps.stores.siteRules.setRegistrationOpen(true)
+  return signUpIn(fixture)
 }
-const signsIn = async (world: IdentityFixture, login: string): Promise<boolean> =>
+const signsIn = async (fixture: IdentityFixture, login: string): Promise<boolean> =>
   isRight(
-    await world.authenticator.authenticate(
+    await fixture.authenticator.authenticate(
       { kind: 'password', login, password: secret(password), oneTimeCode: undefined },
       undefined,
       '192.0.2.7',
     ),
   )
-const mailsTo = (world: IdentityFixture, address: string) => world.posted.filter(({ to }) => to === address)
-const codeIn = (world: IdentityFixture, address: string): string =>
+const mailsTo = (fixture: IdentityFixture, address: string) => fixture.posted.filter(({ to }) => to === address)
+const codeIn = (fixture: IdentityFixture, address: string): string =>
   /The code is: (\S+)/.exec(
-    mailsTo(world, address)
+    mailsTo(fixture, address)
       .flatMap(({ paragraphs }) => paragraphs)
       .join('\n'),
   )?.[1] ?? ''
 const count = async (db: SqlDatabase, table: string): Promise<number> =>
   Number((await db.query<{ n: number }>((k) => k(table).count({ n: '*' })))[0]?.n)
 
-onEachDatabase('registration is closed until an administrator opens it, and closed again', async (t, world, db) => {
-  const root = await world.user('root', { isAdmin: true })
-  t.is(tagOf(await signUpIn(world)(callOf(), input('ada'))), 'RegistrationClosed')
+onEachDatabase('registration is closed until an administrator opens it, and closed again', async (t, fixture, db) => {
+  const root = await fixture.user('root', { isAdmin: true })
+  t.is(tagOf(await signUpIn(fixture)(callOf(), input('ada'))), 'RegistrationClosed')
   t.is(
-    tagOf(await signUpIn(world)(callOf(), input('a/b', { password: secret('x') }))),
+    tagOf(await signUpIn(fixture)(callOf(), input('a/b', { password: secret('x') }))),
     'RegistrationClosed',
     'before anything else is said',
   )
-  const open = makeOpenRegistration(world.deps)
+  const open = makeOpenRegistration(fixture.deps)
   unwrap(await open(callBy(root), true))
   unwrap(await open(callBy(root), true))
-  unwrap(await signUpIn(world)(callOf(), input('ada')))
+  unwrap(await signUpIn(fixture)(callOf(), input('ada')))
   unwrap(await open(callBy(root), false))
-  t.is(tagOf(await signUpIn(world)(callOf(), input('bob'))), 'RegistrationClosed')
+  t.is(tagOf(await signUpIn(fixture)(callOf(), input('bob'))), 'RegistrationClosed')
   t.deepEqual(
-    (await world.auditRows()).map(({ action }) => action),
+    (await fixture.auditRows()).map(({ action }) => action),
     ['user.created', 'registration.opened', 'user.signed_up', 'registration.closed'],
   )
   t.is(await count(db, 'users'), 2)
 })
 
-onEachDatabase('a new account can sign in after its address is confirmed, not before', async (t, world) => {
-  const signUp = await opened(world)
+onEachDatabase('a new account can sign in after its address is confirmed, not before', async (t, fixture) => {
+  const signUp = await opened(fixture)
   unwrap(await signUp(callOf(), input('ada', { fullName: 'Ada Lovelace' })))
-  t.false(await signsIn(world, 'ada'))
-  t.like(await world.deps.stores.users.byLogin('ada'), { isActive: false, isAdmin: false, fullName: 'Ada Lovelace' })
-  const code = codeIn(world, 'ada@example.org')
+  t.false(await signsIn(fixture, 'ada'))
+  t.like(await fixture.deps.stores.users.byLogin('ada'), { isActive: false, isAdmin: false, fullName: 'Ada Lovelace' })
+  const code = codeIn(fixture, 'ada@example.org')
   t.true(code.length > 10)
-  unwrap(await makeConfirmEmail(world.deps)(callOf(), code))
-  t.true(await signsIn(world, 'ada'))
-  t.is(tagOf(await makeConfirmEmail(world.deps)(callOf(), code)), 'LinkCodeInvalid')
+  unwrap(await makeConfirmEmail(fixture.deps)(callOf(), code))
+  t.true(await signsIn(fixture, 'ada'))
+  t.is(tagOf(await makeConfirmEmail(fixture.deps)(callOf(), code)), 'LinkCodeInvalid')
 })
 
-onEachDatabase('a confirmation does not activate an account that an administrator disabled', async (t, world) => {
-  const signUp = await opened(world)
+onEachDatabase('a confirmation does not activate an account that an administrator disabled', async (t, fixture) => {
+  const signUp = await opened(fixture)
   unwrap(await signUp(callOf(), input('ada')))
-  const ada = (await world.deps.stores.users.byLogin('ada'))!
-  await world.deps.stores.accountLife.deactivate(ada.id, ada.id, world.deps.clock.now())
-  await makeConfirmEmail(world.deps)(callOf(), codeIn(world, 'ada@example.org'))
-  t.false(await signsIn(world, 'ada'))
+  const ada = (await fixture.deps.stores.users.byLogin('ada'))!
+  await fixture.deps.stores.accountLife.deactivate(ada.id, ada.id, fixture.deps.clock.now())
+  await makeConfirmEmail(fixture.deps)(callOf(), codeIn(fixture, 'ada@example.org'))
+  t.false(await signsIn(fixture, 'ada'))
 })
 
 onEachDatabase(
   'an address in use gets the same response as a free one, its owner is notified, and the new account can never be confirmed',
-  async (t, world) => {
-    await world.user('owner')
-    const signUp = await opened(world)
+  async (t, fixture) => {
+    await fixture.user('owner')
+    const signUp = await opened(fixture)
     const [free, taken] = [
       await signUp(callOf(), input('ada')),
       await signUp(callOf(), input('bob', { email: 'OWNER@example.org' })),
     ]
     t.deepEqual(taken, free)
-    const [ada, bob] = [await world.deps.stores.users.byLogin('ada'), await world.deps.stores.users.byLogin('bob')]
+    const [ada, bob] = [await fixture.deps.stores.users.byLogin('ada'), await fixture.deps.stores.users.byLogin('bob')]
     t.deepEqual(
       { ...bob, id: 0, login: '', primaryEmail: '' },
       { ...ada, id: 0, login: '', primaryEmail: '' },
       'the names answer alike',
     )
     t.deepEqual(
-      mailsTo(world, 'OWNER@example.org').map(({ subject }) => subject),
+      mailsTo(fixture, 'OWNER@example.org').map(({ subject }) => subject),
       ['A sign-up with your address was attempted'],
     )
-    t.is(mailsTo(world, 'OWNER@example.org')[0]?.action, undefined)
-    t.deepEqual(await world.deps.stores.emails.list(bob!.id), [])
-    const root = await world.user('root', { isAdmin: true })
+    t.is(mailsTo(fixture, 'OWNER@example.org')[0]?.action, undefined)
+    t.deepEqual(await fixture.deps.stores.emails.list(bob!.id), [])
+    const root = await fixture.user('root', { isAdmin: true })
     t.is(
-      tagOf(await makeEditUser(world.deps)(callBy(root), { login: 'bob', isActive: true })),
+      tagOf(await makeEditUser(fixture.deps)(callBy(root), { login: 'bob', isActive: true })),
       'ProfileInvalid',
       'a sign-up without an address is refused',
     )
@@ -128,15 +128,15 @@ onEachDatabase(
   },
 )
 
-onEachDatabase('both a free and a taken address cost one hash', async (t, world) => {
-  await world.user('owner')
+onEachDatabase('both a free and a taken address cost one hash', async (t, fixture) => {
+  await fixture.user('owner')
   let hashed = 0
   const hasher = {
-    ...world.deps.hasher,
-    hash: (text: Parameters<typeof world.deps.hasher.hash>[0]) => ((hashed += 1), world.deps.hasher.hash(text)),
+    ...fixture.deps.hasher,
+    hash: (text: Parameters<typeof fixture.deps.hasher.hash>[0]) => ((hashed += 1), fixture.deps.hasher.hash(text)),
   }
-  await world.deps.stores.siteRules.setRegistrationOpen(true)
-  const signUp = makeSignUp({ ...world.deps, hasher, allowances: unlimited })
+  await fixture.deps.stores.siteRules.setRegistrationOpen(true)
+  const signUp = makeSignUp({ ...fixture.deps, hasher, allowances: unlimited })
   for (const email of ['free@example.org', 'owner@example.org']) {
     hashed = 0
     unwrap(await signUp(callOf(), input(email.split('@')[0] === 'free' ? 'ada' : 'bob', { email })))
@@ -146,8 +146,8 @@ onEachDatabase('both a free and a taken address cost one hash', async (t, world)
 
 onEachDatabase(
   'names, addresses and passwords of a sign-up are held to the rules of every account',
-  async (t, world, db) => {
-    const signUp = await opened(world)
+  async (t, fixture, db) => {
+    const signUp = await opened(fixture)
     const refusals: readonly (readonly [Partial<SignUpInput>, string])[] = [
       [{ login: 'admin' }, 'UserNameRefused'],
       [{ login: 'a b' }, 'UserNameRefused'],
@@ -160,10 +160,10 @@ onEachDatabase(
   },
 )
 
-onEachDatabase('only addresses of the allowed domains sign up, whatever their case or spelling', async (t, world) => {
-  const root = await world.user('root', { isAdmin: true })
-  const signUp = await opened(world)
-  const allow = makeAllowDomain(world.deps)
+onEachDatabase('only addresses of the allowed domains sign up, whatever their case or spelling', async (t, fixture) => {
+  const root = await fixture.user('root', { isAdmin: true })
+  const signUp = await opened(fixture)
+  const allow = makeAllowDomain(fixture.deps)
   unwrap(await allow(callBy(root), 'Example.ORG'))
   unwrap(await allow(callBy(root), 'bücher.example'))
   t.is(tagOf(await allow(callBy(root), 'xn--bcher-kva.example')), 'DomainThere')
@@ -174,33 +174,33 @@ onEachDatabase('only addresses of the allowed domains sign up, whatever their ca
   t.is(tagOf(await signUp(callOf(), input('ada', { email: 'ada@example.org.evil.net' }))), 'EmailDomainRefused')
   unwrap(await signUp(callOf(), input('ada', { email: 'ada@EXAMPLE.org' })))
   unwrap(await signUp(callOf(), input('bea', { email: 'bea@BÜCHER.example' })))
-  t.is(unwrap(await makeValidateEmail(world.deps)(callBy(root), 'x@other.org')).status, 'NOT_ALLOWED')
-  await world.user('guest', { email: 'guest@other.org' })
-  unwrap(await makeDisallowDomain(world.deps)(callBy(root), 'EXAMPLE.org'))
-  t.is(tagOf(await makeDisallowDomain(world.deps)(callBy(root), 'example.org')), 'DomainNotThere')
+  t.is(unwrap(await makeValidateEmail(fixture.deps)(callBy(root), 'x@other.org')).status, 'NOT_ALLOWED')
+  await fixture.user('guest', { email: 'guest@other.org' })
+  unwrap(await makeDisallowDomain(fixture.deps)(callBy(root), 'EXAMPLE.org'))
+  t.is(tagOf(await makeDisallowDomain(fixture.deps)(callBy(root), 'example.org')), 'DomainNotThere')
   t.is(tagOf(await signUp(callOf(), input('cyd'))), 'EmailDomainRefused')
 })
 
 onEachDatabase(
   'an address that asked too often is refused before a hash is made, and its owner’s mailbox is spared',
-  async (t, world) => {
-    await world.user('owner')
-    await world.deps.stores.siteRules.setRegistrationOpen(true)
+  async (t, fixture) => {
+    await fixture.user('owner')
+    await fixture.deps.stores.siteRules.setRegistrationOpen(true)
     const asked: string[] = []
     const take = (kind: string, subject: string) => (
       asked.push(`${kind} ${subject}`),
       Promise.resolve(kind === 'sign-up' ? undefined : 60)
     )
     unwrap(
-      await makeSignUp({ ...world.deps, allowances: { take } })(
+      await makeSignUp({ ...fixture.deps, allowances: { take } })(
         callOf({ sourceIp: '192.0.2.9' }),
         input('ada', { email: 'owner@example.org' }),
       ),
     )
     t.deepEqual(asked, ['sign-up 192.0.2.9', 'sign-up-notice owner@example.org'])
-    t.deepEqual(world.posted, [])
-    const hasher = { ...world.deps.hasher, hash: () => Promise.reject(new Error('a hash was made')) }
-    const refused = await makeSignUp({ ...world.deps, hasher, allowances: { take: () => Promise.resolve(17) } })(
+    t.deepEqual(fixture.posted, [])
+    const hasher = { ...fixture.deps.hasher, hash: () => Promise.reject(new Error('a hash was made')) }
+    const refused = await makeSignUp({ ...fixture.deps, hasher, allowances: { take: () => Promise.resolve(17) } })(
       callOf(),
       input('bob'),
     )
@@ -208,8 +208,8 @@ onEachDatabase(
   },
 )
 
-onEachDatabase('of sign-ups with one name and one address at once one gets both', async (t, world, db) => {
-  await opened(world)
+onEachDatabase('of sign-ups with one name and one address at once one gets both', async (t, fixture, db) => {
+  await opened(fixture)
   for (let round = 0; round < 4; round++) {
     const names = Array.from({ length: 4 }, (_, i) => (i % 2 === 0 ? `same${round}` : `SAME${round}`))
     const outcomes = await Promise.all(

@@ -50,7 +50,7 @@ import { unwrap } from '../../support/outcome.ts'
 import type { SendOptions, ServiceAnswer } from '../../support/send-json.ts'
 import type { TestService } from '../../support/service.ts'
 import { startService } from '../../support/service.ts'
-import { callBy } from '../identity-world.ts'
+import { callBy } from '../identity-fixture.ts'
 
 const password = 'a long passphrase'
 const mailFolder = mkdtempSync(join(tmpdir(), 'moorage-mail-'))

@@ -11,7 +11,7 @@ import { declaredRoutes } from '../../support/declared-routes.ts'
 import { shown, tagOf } from '../../support/outcome.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService } from '../../support/service.ts'
-import { makeLockingFixture } from '../locking-world.ts'
+import { makeLockingFixture } from '../locking-fixture.ts'
 
 /** Counts every statement and transaction. */
 const counted = (db: SqlDatabase) => {
@@ -31,15 +31,15 @@ for (const database of eachDatabase()) {
   test(`${database.name}: an unknown name, a wrong password and a locked account cost the same hash, and known costs the queries of unknown`, async (t) => {
     const db = await database.open()
     const { counting, count } = counted(db)
-    const world = makeLockingFixture(counting)
+    const fixture = makeLockingFixture(counting)
     // What goes on in the background needs the database.
-    t.teardown(() => world.settled().finally(() => db.close()))
-    await world.user('ada')
+    t.teardown(() => fixture.settled().finally(() => db.close()))
+    await fixture.user('ada')
     for (const surface of ['basic', 'signIn'] as const) {
       const work = async (login: string, text: string, ip: string) => {
-        const before = [world.verified(), count()] as const
-        const answer = await world[surface](login, text, ip)
-        return { answer: shown(answer), hashes: world.verified() - before[0], queries: count() - before[1] }
+        const before = [fixture.verified(), count()] as const
+        const answer = await fixture[surface](login, text, ip)
+        return { answer: shown(answer), hashes: fixture.verified() - before[0], queries: count() - before[1] }
       }
       // Each pair at the same stage of its counters: first failure, further ones, the one that locks, locked.
       for (let attempt = 1; attempt <= 8; attempt++) {
@@ -48,11 +48,11 @@ for (const database of eachDatabase()) {
         t.deepEqual(known, unknown, `${surface} ${attempt}`)
         t.is(known.hashes, 1)
         if (attempt === 8)
-          t.deepEqual(shown(await world[surface]('ada')), known.answer, 'the right password while locked')
+          t.deepEqual(shown(await fixture[surface]('ada')), known.answer, 'the right password while locked')
       }
-      t.is(await world.afterwards(), 1, 'the owner is notified after the response, once')
-      await world.pass(3600)
-      t.is((await world[surface]('ada'))._tag, 'Right')
+      t.is(await fixture.afterwards(), 1, 'the owner is notified after the response, once')
+      await fixture.pass(3600)
+      t.is((await fixture[surface]('ada'))._tag, 'Right')
     }
   })
 }

@@ -328,10 +328,10 @@ for (const database of eachDatabase()) {
 
 onEachDatabase(
   'users and addresses that an earlier release creates, renames or hides during an upgrade are found by the next run of the job',
-  async (t, world, db) => {
-    const { stores } = world.deps
+  async (t, fixture, db) => {
+    const { stores } = fixture.deps
     const ids = new Map<string, UserId>()
-    for (const login of ['bare', 'renamed', 'hidden', 'whole']) ids.set(login, (await world.user(login)).id)
+    for (const login of ['bare', 'renamed', 'hidden', 'whole']) ids.set(login, (await fixture.user(login)).id)
     const idOf = (login: string) => ids.get(login) ?? 0
     await db.query((k) => k('user_search_terms').where('user_id', idOf('bare')).delete())
     await db.query((k) =>
@@ -349,7 +349,7 @@ onEachDatabase(
       [await find(viewers.anyone, 'ar'), await find(admin, 'bare@'), await find(viewers.anyone, 'other')],
       [[], [], []],
     )
-    const mend = makeMendSearchTerms(world.deps)
+    const mend = makeMendSearchTerms(fixture.deps)
     t.is(await mend(new AbortController().signal), 4)
     t.deepEqual(
       [

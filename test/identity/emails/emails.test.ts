@@ -13,109 +13,115 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityFixture } from '../identity-world.ts'
-import { callBy, password } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-fixture.ts'
+import { callBy, password } from '../identity-fixture.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
-const addVerified = async (world: IdentityFixture, user: User, text: string): Promise<void> =>
-  unwrap(await world.deps.stores.emails.insert(user.id, { text, key: text }, true, false, world.deps.clock.now()))
+const addVerified = async (fixture: IdentityFixture, user: User, text: string): Promise<void> =>
+  unwrap(await fixture.deps.stores.emails.insert(user.id, { text, key: text }, true, false, fixture.deps.clock.now()))
 const allowances = { take: () => Promise.resolve(undefined) }
-const resetCode = async (world: IdentityFixture, address: string): Promise<string> => {
-  unwrap(await makeAskPasswordReset({ ...world.deps, allowances })(callOf(), address))
-  await world.settled()
-  return /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
+const resetCode = async (fixture: IdentityFixture, address: string): Promise<string> => {
+  unwrap(await makeAskPasswordReset({ ...fixture.deps, allowances })(callOf(), address))
+  await fixture.settled()
+  return /code=([0-9A-Za-z]+)$/.exec(fixture.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
 }
 
-onEachDatabase('for each change of the primary address the old one is notified, once', async (t, world) => {
-  const ada = await world.user('ada')
-  await addVerified(world, ada, 'ada@second.example')
-  const edit = makeEditOwnProfile(world.deps)
+onEachDatabase('for each change of the primary address the old one is notified, once', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  await addVerified(fixture, ada, 'ada@second.example')
+  const edit = makeEditOwnProfile(fixture.deps)
   unwrap(await edit(callBy(ada), { email: 'ada@second.example' }))
   unwrap(await edit(callBy(ada), { email: 'ada@second.example' }))
   t.deepEqual(
-    world.posted.map(({ to, subject }) => [to, subject]),
+    fixture.posted.map(({ to, subject }) => [to, subject]),
     [['ada@example.org', 'Your account has another primary e-mail address']],
   )
-  unwrap(await makeEditUser(world.deps)(callOf(), { login: 'ada', email: 'ada@third.example' }))
+  unwrap(await makeEditUser(fixture.deps)(callOf(), { login: 'ada', email: 'ada@third.example' }))
   t.deepEqual(
-    world.posted.slice(1).map(({ to }) => to),
+    fixture.posted.slice(1).map(({ to }) => to),
     ['ada@second.example'],
   )
-  t.regex(world.posted.at(-1)?.paragraphs.join(' ') ?? '', /by an administrator/)
+  t.regex(fixture.posted.at(-1)?.paragraphs.join(' ') ?? '', /by an administrator/)
 })
 
-onEachDatabase('an address that an administrator makes the primary one counts as confirmed', async (t, world) => {
-  const ada = await world.user('ada')
+onEachDatabase('an address that an administrator makes the primary one counts as confirmed', async (t, fixture) => {
+  const ada = await fixture.user('ada')
   unwrap(
-    await world.deps.stores.emails.insert(
+    await fixture.deps.stores.emails.insert(
       ada.id,
       { text: 'ada@second.example', key: 'ada@second.example' },
       false,
       false,
-      world.deps.clock.now(),
+      fixture.deps.clock.now(),
     ),
   )
-  unwrap(await makeEditUser(world.deps)(callOf(), { login: 'ada', email: 'ada@second.example' }))
+  unwrap(await makeEditUser(fixture.deps)(callOf(), { login: 'ada', email: 'ada@second.example' }))
   t.deepEqual(
-    (await world.deps.stores.emails.list(ada.id)).map(({ email, verified, isPrimary }) => [email, verified, isPrimary]),
+    (await fixture.deps.stores.emails.list(ada.id)).map(({ email, verified, isPrimary }) => [
+      email,
+      verified,
+      isPrimary,
+    ]),
     [['ada@second.example', true, true]],
   )
 })
 
-onEachDatabase('any change of the password voids the codes that would change it', async (t, world) => {
-  const ada = await world.user('ada')
+onEachDatabase('any change of the password voids the codes that would change it', async (t, fixture) => {
+  const ada = await fixture.user('ada')
   const old = secret(password)
   const changes = [
     async () =>
       unwrap(
-        await makeChangeOwnPassword(world.deps)(callBy(ada), {
+        await makeChangeOwnPassword(fixture.deps)(callBy(ada), {
           oldPassword: old,
           password: secret('a second long phrase'),
           revokesTokens: false,
         }),
       ),
     async () =>
-      unwrap(await makeSetPassword(world.deps)(callOf(), { login: 'ada', password: secret('a third long phrase') })),
+      unwrap(await makeSetPassword(fixture.deps)(callOf(), { login: 'ada', password: secret('a third long phrase') })),
     async () =>
-      void unwrap(await makeEditUser(world.deps)(callOf(), { login: 'ada', password: secret('a fourth long phrase') })),
+      void unwrap(
+        await makeEditUser(fixture.deps)(callOf(), { login: 'ada', password: secret('a fourth long phrase') }),
+      ),
   ]
   for (const change of changes) {
-    const code = await resetCode(world, 'ada@example.org')
+    const code = await resetCode(fixture, 'ada@example.org')
     t.is(code.length, 32)
     await change()
-    t.true(isLeft(await makeResetPassword(world.deps)(callOf(), { code, password: secret('a fifth long phrase') })))
+    t.true(isLeft(await makeResetPassword(fixture.deps)(callOf(), { code, password: secret('a fifth long phrase') })))
   }
 })
 
 onEachDatabase(
   'a code sets no password once its address was removed, even while the password is hashed',
-  async (t, world) => {
-    const ada = await world.user('ada')
-    await addVerified(world, ada, 'ada@second.example')
-    const code = await resetCode(world, 'ada@second.example')
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    await addVerified(fixture, ada, 'ada@second.example')
+    const code = await resetCode(fixture, 'ada@second.example')
     const removing = {
-      ...world.deps.hasher,
+      ...fixture.deps.hasher,
       hash: async (text: Secret) => {
-        unwrap(await makeRemoveOwnEmails(world.deps)(callBy(ada), ['ada@second.example']))
-        return world.deps.hasher.hash(text)
+        unwrap(await makeRemoveOwnEmails(fixture.deps)(callBy(ada), ['ada@second.example']))
+        return fixture.deps.hasher.hash(text)
       },
     }
-    const before = await world.deps.stores.users.passwordPhc(ada.id)
+    const before = await fixture.deps.stores.users.passwordPhc(ada.id)
     t.is(
       tagOf(
-        await makeResetPassword({ ...world.deps, hasher: removing })(callOf(), {
+        await makeResetPassword({ ...fixture.deps, hasher: removing })(callOf(), {
           code,
           password: secret('a second long phrase'),
         }),
       ),
       'LinkCodeInvalid',
     )
-    t.is(await world.deps.stores.users.passwordPhc(ada.id), before)
+    t.is(await fixture.deps.stores.users.passwordPhc(ada.id), before)
   },
 )
 
-onEachDatabase('the number of reset mails for one network is limited', async (t, world) => {
-  await world.user('ada')
+onEachDatabase('the number of reset mails for one network is limited', async (t, fixture) => {
+  await fixture.user('ada')
   const asked: string[] = []
   const one = {
     take: (kind: string, subject: string) => (
@@ -123,49 +129,49 @@ onEachDatabase('the number of reset mails for one network is limited', async (t,
       Promise.resolve(asked.length > 1 ? 60 : undefined)
     ),
   }
-  const ask = makeAskPasswordReset({ ...world.deps, allowances: one })
+  const ask = makeAskPasswordReset({ ...fixture.deps, allowances: one })
   for (let i = 0; i < 3; i++) unwrap(await ask(callOf({ sourceIp: '192.0.2.7' }), 'ada@example.org'))
   unwrap(await ask(callOf({ sourceIp: '192.0.2.7' }), 'nobody@example.org'))
-  await world.settled()
-  t.is(world.posted.length, 1)
+  await fixture.settled()
+  t.is(fixture.posted.length, 1)
   t.deepEqual(asked, Array(3).fill('password-reset 192.0.2.7'), 'an address without an account takes nothing')
 })
 
 onEachDatabase(
   'an address that a user added and did not confirm within three hours is free for another user',
-  async (t, world) => {
-    const [ada, eve] = [await world.user('ada'), await world.user('eve')]
-    const add = makeAddOwnEmails(world.deps)
+  async (t, fixture) => {
+    const [ada, eve] = [await fixture.user('ada'), await fixture.user('eve')]
+    const add = makeAddOwnEmails(fixture.deps)
     unwrap(await add(callBy(eve), ['owner@ada.example']))
-    world.passSeconds(180 * 60)
+    fixture.passSeconds(180 * 60)
     t.true(isLeft(await add(callBy(ada), ['owner@ada.example'])), 'while it may still be confirmed it is taken')
-    world.passSeconds(1)
+    fixture.passSeconds(1)
     unwrap(await add(callBy(ada), ['owner@ada.example']))
     t.deepEqual(
-      (await world.deps.stores.emails.list(eve.id)).map(({ email }) => email),
+      (await fixture.deps.stores.emails.list(eve.id)).map(({ email }) => email),
       ['eve@example.org'],
     )
     t.deepEqual(
-      (await world.auditRows())
+      (await fixture.auditRows())
         .filter(({ tenant_id: tenant }) => Number(tenant) === eve.id)
         .map(({ action }) => action),
       ['user.created', 'email.added', 'email.removed'],
     )
-    const code = /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
-    unwrap(await makeConfirmEmail(world.deps)(callOf(), code))
-    world.passSeconds(24 * 3600)
+    const code = /code=([0-9A-Za-z]+)$/.exec(fixture.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
+    unwrap(await makeConfirmEmail(fixture.deps)(callOf(), code))
+    fixture.passSeconds(24 * 3600)
     t.true(isLeft(await add(callBy(eve), ['owner@ada.example'])), 'a confirmed one stays')
     t.true(isLeft(await add(callBy(eve), ['ada@example.org'])), 'a primary one stays')
   },
 )
 
-onEachDatabase('a lapsed claim is no hindrance to an account that an administrator makes', async (t, world) => {
-  const eve = await world.user('eve')
-  unwrap(await makeAddOwnEmails(world.deps)(callBy(eve), ['ada@example.org', 'bob@second.example']))
-  world.passSeconds(180 * 60 + 1)
-  const ada = await world.user('ada')
+onEachDatabase('a lapsed claim is no hindrance to an account that an administrator makes', async (t, fixture) => {
+  const eve = await fixture.user('eve')
+  unwrap(await makeAddOwnEmails(fixture.deps)(callBy(eve), ['ada@example.org', 'bob@second.example']))
+  fixture.passSeconds(180 * 60 + 1)
+  const ada = await fixture.user('ada')
   t.is(ada.primaryEmail, 'ada@example.org')
-  const bob = await world.user('bob')
-  unwrap(await makeEditUser(world.deps)(callOf(), { login: 'bob', email: 'bob@second.example' }))
-  t.is((await world.deps.stores.users.byId(bob.id))?.primaryEmail, 'bob@second.example')
+  const bob = await fixture.user('bob')
+  unwrap(await makeEditUser(fixture.deps)(callOf(), { login: 'bob', email: 'bob@second.example' }))
+  t.is((await fixture.deps.stores.users.byId(bob.id))?.primaryEmail, 'bob@second.example')
 })

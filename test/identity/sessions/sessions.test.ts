@@ -18,43 +18,45 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityFixture } from '../identity-world.ts'
-import { callBy, password } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-fixture.ts'
+import { callBy, password } from '../identity-fixture.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
 const hour = 3600
 const day = 24 * hour
 const refused = { left: { tag: 'NotAuthenticated', kind: 'Unauthenticated' } }
 
-const signIn = async (world: IdentityFixture, login = 'ada', remember = true): Promise<SignedIn> =>
-  unwrap(await makeSignIn(world.deps)(callOf(), { login, password: secret(password), remember }))
+const signIn = async (fixture: IdentityFixture, login = 'ada', remember = true): Promise<SignedIn> =>
+  unwrap(await makeSignIn(fixture.deps)(callOf(), { login, password: secret(password), remember }))
 /** The cookie of a sign-in that is to be remembered. */
-const remembered = async (world: IdentityFixture, login = 'ada'): Promise<Secret> => valueOf(await signIn(world, login))
+const remembered = async (fixture: IdentityFixture, login = 'ada'): Promise<Secret> =>
+  valueOf(await signIn(fixture, login))
 const valueOf = ({ remembered: cookie }: Pick<SignedIn | ResumedSession, 'remembered'>): Secret => {
   if (cookie === undefined) throw new Error('nothing was remembered')
   return cookie.value
 }
-const resume = (world: IdentityFixture, value: Secret, sourceIp = '192.0.2.9') =>
-  world.resumption.resume(callOf({ sourceIp, userAgent: 'browser' }), value)
+const resume = (fixture: IdentityFixture, value: Secret, sourceIp = '192.0.2.9') =>
+  fixture.resumption.resume(callOf({ sourceIp, userAgent: 'browser' }), value)
 const credentialOf = (sessionKey: Secret): Credential => ({ kind: 'session', sessionKey })
-const lives = async (world: IdentityFixture, sessionKey: Secret): Promise<boolean> =>
-  tagOf(await world.authenticator.authenticate(credentialOf(sessionKey), undefined, '192.0.2.7')) === 'done'
-const sessionsOf = (world: IdentityFixture, { id }: User) => world.deps.stores.sessions.list(id, world.deps.clock.now())
+const lives = async (fixture: IdentityFixture, sessionKey: Secret): Promise<boolean> =>
+  tagOf(await fixture.authenticator.authenticate(credentialOf(sessionKey), undefined, '192.0.2.7')) === 'done'
+const sessionsOf = (fixture: IdentityFixture, { id }: User) =>
+  fixture.deps.stores.sessions.list(id, fixture.deps.clock.now())
 const bySession = (user: User, sessionId: SessionId | undefined) =>
   callBy(user, { method: 'session', ...(sessionId === undefined ? {} : { sessionId }) })
 
 onEachDatabase(
   'a remembered login opens a session of its own key, and its secret changes each time',
-  async (t, world) => {
-    const ada = await world.user('ada')
-    const first = await signIn(world)
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    const first = await signIn(fixture)
     const values = [valueOf(first).reveal()]
     const keys = [first.sessionKey.reveal()]
     for (let i = 0; i < 3; i += 1) {
-      world.passSeconds(day)
-      const resumed = unwrap(await resume(world, secret(values.at(-1) as string)))
+      fixture.passSeconds(day)
+      const resumed = unwrap(await resume(fixture, secret(values.at(-1) as string)))
       t.like(resumed.principal, { userId: ada.id, login: 'ada', method: 'session', isSiteAdmin: false })
-      t.true(await lives(world, resumed.sessionKey))
+      t.true(await lives(fixture, resumed.sessionKey))
       t.is(resumed.remembered?.validSeconds, 30 * day - (i + 1) * day)
       values.push(valueOf(resumed).reveal())
       keys.push(resumed.sessionKey.reveal())
@@ -62,10 +64,10 @@ onEachDatabase(
     t.is(new Set(values).size, 4)
     t.is(new Set(keys).size, 4)
     t.is(new Set(values.map((value) => value.split('.')[0])).size, 1, 'the series stays')
-    const listed = await sessionsOf(world, ada)
+    const listed = await sessionsOf(fixture, ada)
     t.is(listed.length, 1, 'sessions that are over made room')
     t.like(listed[0], { remember: true, sourceIp: '192.0.2.9', userAgent: 'browser' })
-    const rows = await world.auditRows()
+    const rows = await fixture.auditRows()
     t.is(
       rows.filter(({ action, tenant_id }) => action === 'user.session_resumed' && Number(tenant_id) === ada.id).length,
       3,
@@ -73,11 +75,11 @@ onEachDatabase(
   },
 )
 
-onEachDatabase('only hashes of what a browser keeps are in the database', async (t, world, db) => {
-  await world.user('ada')
-  const { sessionKey, remembered: cookie } = await signIn(world)
-  world.passSeconds(day)
-  const resumed = unwrap(await resume(world, valueOf({ remembered: cookie })))
+onEachDatabase('only hashes of what a browser keeps are in the database', async (t, fixture, db) => {
+  await fixture.user('ada')
+  const { sessionKey, remembered: cookie } = await signIn(fixture)
+  fixture.passSeconds(day)
+  const resumed = unwrap(await resume(fixture, valueOf({ remembered: cookie })))
   const rows = [
     ...(await db.query((k) => k('sessions').select('*'))),
     ...(await db.query((k) => k('remembered_logins').select('*'))),
@@ -96,102 +98,109 @@ onEachDatabase('only hashes of what a browser keeps are in the database', async 
 
 onEachDatabase(
   'the session of a remembered login is idle after an hour and over after a day, as any other',
-  async (t, world) => {
-    const ada = await world.user('ada')
-    const { sessionKey } = await signIn(world)
-    world.passSeconds(hour - 1)
-    t.true(await lives(world, sessionKey))
-    await world.settled()
-    world.passSeconds(hour)
-    t.false(await lives(world, sessionKey))
-    t.is((await sessionsOf(world, ada)).length, 1, 'still listed: it can be resumed, and revoked')
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    const { sessionKey } = await signIn(fixture)
+    fixture.passSeconds(hour - 1)
+    t.true(await lives(fixture, sessionKey))
+    await fixture.settled()
+    fixture.passSeconds(hour)
+    t.false(await lives(fixture, sessionKey))
+    t.is((await sessionsOf(fixture, ada)).length, 1, 'still listed: it can be resumed, and revoked')
   },
 )
 
-onEachDatabase('after 30 days the password is needed, however often the login was used', async (t, world) => {
-  await world.user('ada')
-  let value = await remembered(world)
+onEachDatabase('after 30 days the password is needed, however often the login was used', async (t, fixture) => {
+  await fixture.user('ada')
+  let value = await remembered(fixture)
   for (let days = 1; days < 30; days += 1) {
-    world.passSeconds(day)
-    value = valueOf(unwrap(await resume(world, value)))
+    fixture.passSeconds(day)
+    value = valueOf(unwrap(await resume(fixture, value)))
   }
-  world.passSeconds(day - hour / 2)
-  const last = unwrap(await resume(world, value))
-  t.true(await lives(world, last.sessionKey))
-  world.passSeconds(hour / 2)
-  t.false(await lives(world, last.sessionKey), 'no session outlives its remembered login')
-  t.like(await resume(world, valueOf(last)), refused)
-  t.is(world.posted.length, 0, 'over is not stolen')
-})
-
-onEachDatabase('tabs that load at once all get in within 30 seconds, and the secret changes once', async (t, world) => {
-  const ada = await world.user('ada')
-  const old = await remembered(world)
-  world.passSeconds(day)
-  const winner = unwrap(await resume(world, old))
-  const current = valueOf(winner)
-  const late = unwrap(await resume(world, old))
-  t.is(late.remembered, undefined)
-  t.not(late.sessionKey.reveal(), winner.sessionKey.reveal())
-  world.passSeconds(30)
-  t.is(unwrap(await resume(world, old)).remembered, undefined)
-  t.is(unwrap(await resume(world, current)).remembered, undefined, 'a second change would make the late ones thieves')
-  t.is((await sessionsOf(world, ada)).length, 4)
-  t.is(world.posted.length, 0)
-  world.passSeconds(1)
-  t.not(unwrap(await resume(world, current)).remembered, undefined)
+  fixture.passSeconds(day - hour / 2)
+  const last = unwrap(await resume(fixture, value))
+  t.true(await lives(fixture, last.sessionKey))
+  fixture.passSeconds(hour / 2)
+  t.false(await lives(fixture, last.sessionKey), 'no session outlives its remembered login')
+  t.like(await resume(fixture, valueOf(last)), refused)
+  t.is(fixture.posted.length, 0, 'over is not stolen')
 })
 
 onEachDatabase(
+  'tabs that load at once all get in within 30 seconds, and the secret changes once',
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    const old = await remembered(fixture)
+    fixture.passSeconds(day)
+    const winner = unwrap(await resume(fixture, old))
+    const current = valueOf(winner)
+    const late = unwrap(await resume(fixture, old))
+    t.is(late.remembered, undefined)
+    t.not(late.sessionKey.reveal(), winner.sessionKey.reveal())
+    fixture.passSeconds(30)
+    t.is(unwrap(await resume(fixture, old)).remembered, undefined)
+    t.is(
+      unwrap(await resume(fixture, current)).remembered,
+      undefined,
+      'a second change would make the late ones thieves',
+    )
+    t.is((await sessionsOf(fixture, ada)).length, 4)
+    t.is(fixture.posted.length, 0)
+    fixture.passSeconds(1)
+    t.not(unwrap(await resume(fixture, current)).remembered, undefined)
+  },
+)
+
+onEachDatabase(
   'a secret that was replaced before was stolen: all sessions of the user end, with an audit row and a mail',
-  async (t, world) => {
-    const ada = await world.user('ada')
-    await world.user('bob')
-    const others = await remembered(world, 'bob')
-    const bobs = await signIn(world, 'bob')
-    const plain = await signIn(world, 'ada', false)
-    const second = await remembered(world)
-    const stolen = await remembered(world)
-    world.passSeconds(60)
-    const owner = unwrap(await resume(world, stolen))
-    world.passSeconds(31)
-    t.like(await resume(world, stolen, '203.0.113.66'), refused)
-    for (const key of [plain.sessionKey, owner.sessionKey]) t.false(await lives(world, key))
-    for (const value of [stolen, valueOf(owner), second]) t.like(await resume(world, value), refused)
-    t.is((await sessionsOf(world, ada)).length, 0)
-    t.true(await lives(world, bobs.sessionKey))
-    t.is(tagOf(await resume(world, others)), 'done')
-    const rows = await world.auditRows()
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    await fixture.user('bob')
+    const others = await remembered(fixture, 'bob')
+    const bobs = await signIn(fixture, 'bob')
+    const plain = await signIn(fixture, 'ada', false)
+    const second = await remembered(fixture)
+    const stolen = await remembered(fixture)
+    fixture.passSeconds(60)
+    const owner = unwrap(await resume(fixture, stolen))
+    fixture.passSeconds(31)
+    t.like(await resume(fixture, stolen, '203.0.113.66'), refused)
+    for (const key of [plain.sessionKey, owner.sessionKey]) t.false(await lives(fixture, key))
+    for (const value of [stolen, valueOf(owner), second]) t.like(await resume(fixture, value), refused)
+    t.is((await sessionsOf(fixture, ada)).length, 0)
+    t.true(await lives(fixture, bobs.sessionKey))
+    t.is(tagOf(await resume(fixture, others)), 'done')
+    const rows = await fixture.auditRows()
     const told = rows.filter(({ action }) => action === 'user.remembered_login_stolen')
     t.deepEqual(
       told.map(({ tenant_id }) => Number(tenant_id)),
       [ada.id],
     )
-    t.like(world.posted[0], { to: 'ada@example.org', accountId: ada.id })
-    t.is(world.posted.length, 1, 'once: what is over afterwards is only over')
-    t.true(world.posted[0]?.paragraphs.join(' ').includes('203.0.113.66'))
+    t.like(fixture.posted[0], { to: 'ada@example.org', accountId: ada.id })
+    t.is(fixture.posted.length, 1, 'once: what is over afterwards is only over')
+    t.true(fixture.posted[0]?.paragraphs.join(' ').includes('203.0.113.66'))
   },
 )
 
-onEachDatabase('a secret of two changes ago, and one that never was, are a thief’s as well', async (t, world) => {
-  const ada = await world.user('ada')
-  const first = await remembered(world)
-  world.passSeconds(day)
-  const second = valueOf(unwrap(await resume(world, first)))
-  world.passSeconds(31)
-  unwrap(await resume(world, second))
-  t.like(await resume(world, first), refused)
-  t.is((await sessionsOf(world, ada)).length, 0)
-  const next = await remembered(world)
+onEachDatabase('a secret of two changes ago, and one that never was, are a thief’s as well', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  const first = await remembered(fixture)
+  fixture.passSeconds(day)
+  const second = valueOf(unwrap(await resume(fixture, first)))
+  fixture.passSeconds(31)
+  unwrap(await resume(fixture, second))
+  t.like(await resume(fixture, first), refused)
+  t.is((await sessionsOf(fixture, ada)).length, 0)
+  const next = await remembered(fixture)
   const [series] = next.reveal().split('.')
-  t.like(await resume(world, secret(`${series}.${'a'.repeat(43)}`)), refused)
-  t.is((await sessionsOf(world, ada)).length, 0)
-  t.is(world.posted.length, 2)
+  t.like(await resume(fixture, secret(`${series}.${'a'.repeat(43)}`)), refused)
+  t.is((await sessionsOf(fixture, ada)).length, 0)
+  t.is(fixture.posted.length, 2)
 })
 
-onEachDatabase('what is no remember cookie of ours ends nothing', async (t, world) => {
-  const ada = await world.user('ada')
-  const value = (await remembered(world)).reveal()
+onEachDatabase('what is no remember cookie of ours ends nothing', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  const value = (await remembered(fixture)).reveal()
   const [series, text] = value.split('.') as [string, string]
   for (const wrong of [
     '',
@@ -206,23 +215,23 @@ onEachDatabase('what is no remember cookie of ours ends nothing', async (t, worl
     ` ${value}`,
     `${series}.%00${text.slice(3)}`,
   ]) {
-    t.like(await resume(world, secret(wrong)), refused, wrong)
+    t.like(await resume(fixture, secret(wrong)), refused, wrong)
   }
-  t.is((await sessionsOf(world, ada)).length, 1)
-  t.is(world.posted.length, 0)
+  t.is((await sessionsOf(fixture, ada)).length, 1)
+  t.is(fixture.posted.length, 0)
 })
 
 const endings: readonly (readonly [
   string,
-  (world: IdentityFixture, ada: User, sessionId: SessionId) => Promise<unknown>,
+  (fixture: IdentityFixture, ada: User, sessionId: SessionId) => Promise<unknown>,
 ])[] = [
-  ['signing out', (world, ada, sessionId) => makeSignOut(world.deps)(bySession(ada, sessionId))],
-  ['revoking its session', (world, ada, sessionId) => makeRevokeSession(world.deps)(callBy(ada), sessionId)],
-  ['revoking all others from elsewhere', (world, ada) => makeRevokeOtherSessions(world.deps)(callBy(ada))],
+  ['signing out', (fixture, ada, sessionId) => makeSignOut(fixture.deps)(bySession(ada, sessionId))],
+  ['revoking its session', (fixture, ada, sessionId) => makeRevokeSession(fixture.deps)(callBy(ada), sessionId)],
+  ['revoking all others from elsewhere', (fixture, ada) => makeRevokeOtherSessions(fixture.deps)(callBy(ada))],
   [
     'a password changed by the user, in this very session',
-    (world, ada, sessionId) =>
-      makeChangeOwnPassword(world.deps)(bySession(ada, sessionId), {
+    (fixture, ada, sessionId) =>
+      makeChangeOwnPassword(fixture.deps)(bySession(ada, sessionId), {
         oldPassword: secret(password),
         password: secret('quiet lantern over water'),
         revokesTokens: false,
@@ -230,81 +239,88 @@ const endings: readonly (readonly [
   ],
   [
     'a password set by an administrator',
-    (world) => makeSetPassword(world.deps)(callOf(), { login: 'ada', password: secret('quiet lantern over water') }),
+    (fixture) =>
+      makeSetPassword(fixture.deps)(callOf(), { login: 'ada', password: secret('quiet lantern over water') }),
   ],
   [
     'an administrator who ends the sessions',
-    async (world) => makeEndUserSessions(world.deps)(callBy(await world.user('root', { isAdmin: true })), 'ADA'),
+    async (fixture) => makeEndUserSessions(fixture.deps)(callBy(await fixture.user('root', { isAdmin: true })), 'ADA'),
   ],
   [
     'prohibiting sign-in',
-    async (world) =>
-      makeEditUser(world.deps)(callBy(await world.user('root', { isAdmin: true })), {
+    async (fixture) =>
+      makeEditUser(fixture.deps)(callBy(await fixture.user('root', { isAdmin: true })), {
         login: 'ada',
         prohibitLogin: true,
       }),
   ],
   [
     'making the account inactive',
-    async (world) =>
-      makeEditUser(world.deps)(callBy(await world.user('root', { isAdmin: true })), { login: 'ada', isActive: false }),
+    async (fixture) =>
+      makeEditUser(fixture.deps)(callBy(await fixture.user('root', { isAdmin: true })), {
+        login: 'ada',
+        isActive: false,
+      }),
   ],
-  ['removing the account', (world, ada) => world.deps.stores.users.remove(ada.id)],
+  ['removing the account', (fixture, ada) => fixture.deps.stores.users.remove(ada.id)],
 ]
 for (const [what, end] of endings) {
-  onEachDatabase(`a remembered login ends with ${what}; another user’s stays`, async (t, world) => {
-    const ada = await world.user('ada')
-    await world.user('bob')
-    const others = await remembered(world, 'bob')
-    const value = await remembered(world)
-    const [session] = await sessionsOf(world, ada)
-    await end(world, ada, session?.id as SessionId)
-    t.like(await resume(world, value), refused)
-    t.is(world.posted.filter(({ subject }) => subject.includes('remembered')).length, 0, 'ended is not stolen')
-    t.is(tagOf(await resume(world, others)), 'done')
+  onEachDatabase(`a remembered login ends with ${what}; another user’s stays`, async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    await fixture.user('bob')
+    const others = await remembered(fixture, 'bob')
+    const value = await remembered(fixture)
+    const [session] = await sessionsOf(fixture, ada)
+    await end(fixture, ada, session?.id as SessionId)
+    t.like(await resume(fixture, value), refused)
+    t.is(fixture.posted.filter(({ subject }) => subject.includes('remembered')).length, 0, 'ended is not stolen')
+    t.is(tagOf(await resume(fixture, others)), 'done')
   })
 }
 
-onEachDatabase('ending all other sessions keeps the one of the call, and what remembers it', async (t, world) => {
-  const ada = await world.user('ada')
-  const elsewhere = await remembered(world)
-  const plain = await signIn(world, 'ada', false)
-  const here = await signIn(world)
-  const [session] = await sessionsOf(world, ada)
-  unwrap(await makeRevokeOtherSessions(world.deps)(bySession(ada, session?.id)))
+onEachDatabase('ending all other sessions keeps the one of the call, and what remembers it', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  const elsewhere = await remembered(fixture)
+  const plain = await signIn(fixture, 'ada', false)
+  const here = await signIn(fixture)
+  const [session] = await sessionsOf(fixture, ada)
+  unwrap(await makeRevokeOtherSessions(fixture.deps)(bySession(ada, session?.id)))
   t.deepEqual(
-    (await sessionsOf(world, ada)).map(({ id, remember }) => [id, remember]),
+    (await sessionsOf(fixture, ada)).map(({ id, remember }) => [id, remember]),
     [[session?.id, true]],
   )
-  t.deepEqual([await lives(world, plain.sessionKey), await lives(world, here.sessionKey)], [false, true])
-  t.like(await resume(world, elsewhere), refused)
-  t.is(tagOf(await resume(world, valueOf(here))), 'done')
+  t.deepEqual([await lives(fixture, plain.sessionKey), await lives(fixture, here.sessionKey)], [false, true])
+  t.like(await resume(fixture, elsewhere), refused)
+  t.is(tagOf(await resume(fixture, valueOf(here))), 'done')
 })
 
-onEachDatabase('20 sessions and remembered logins at most; the oldest go', async (t, world) => {
-  const ada = await world.user('ada')
+onEachDatabase('20 sessions and remembered logins at most; the oldest go', async (t, fixture) => {
+  const ada = await fixture.user('ada')
   const values = []
-  for (let i = 0; i < 22; i += 1) values.push(await remembered(world))
-  t.is((await sessionsOf(world, ada)).length, 20)
-  for (const value of values.slice(0, 2)) t.like(await resume(world, value), refused)
-  t.is(tagOf(await resume(world, values[2] as Secret)), 'done')
-  t.is((await sessionsOf(world, ada)).length, 20, 'a resumed session counts as well')
-})
-
-onEachDatabase('where logins are not remembered, asking for it gives a session and nothing else', async (t, world) => {
-  await world.user('ada')
-  const deps = { ...world.deps, settings: { ...world.deps.settings, rememberSeconds: 0 } }
-  const signedIn = unwrap(
-    await makeSignIn(deps)(callOf(), { login: 'ada', password: secret(password), remember: true }),
-  )
-  t.is(signedIn.remembered, undefined)
-  t.true(await lives(world, signedIn.sessionKey))
+  for (let i = 0; i < 22; i += 1) values.push(await remembered(fixture))
+  t.is((await sessionsOf(fixture, ada)).length, 20)
+  for (const value of values.slice(0, 2)) t.like(await resume(fixture, value), refused)
+  t.is(tagOf(await resume(fixture, values[2] as Secret)), 'done')
+  t.is((await sessionsOf(fixture, ada)).length, 20, 'a resumed session counts as well')
 })
 
 onEachDatabase(
+  'where logins are not remembered, asking for it gives a session and nothing else',
+  async (t, fixture) => {
+    await fixture.user('ada')
+    const deps = { ...fixture.deps, settings: { ...fixture.deps.settings, rememberSeconds: 0 } }
+    const signedIn = unwrap(
+      await makeSignIn(deps)(callOf(), { login: 'ada', password: secret(password), remember: true }),
+    )
+    t.is(signedIn.remembered, undefined)
+    t.true(await lives(fixture, signedIn.sessionKey))
+  },
+)
+
+onEachDatabase(
   'the pass for the bus comes with each session, for as long as a session lasts at most',
-  async (t, world) => {
-    const ada = await world.user('ada')
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
     const asked: unknown[] = []
     const busPasses = {
       passFor: (user: unknown, validSeconds: number) => {
@@ -312,7 +328,7 @@ onEachDatabase(
         return Promise.resolve(secret(`pass-${asked.length}`))
       },
     }
-    const deps = { ...world.deps, busPasses }
+    const deps = { ...fixture.deps, busPasses }
     const signedIn = unwrap(
       await makeSignIn(deps)(callOf(), { login: 'ada', password: secret(password), remember: true }),
     )
@@ -339,65 +355,65 @@ const hash = (): Uint8Array => {
 }
 
 const at = ({ deps }: IdentityFixture, seconds: number): Date => new Date(deps.clock.now().getTime() + seconds * 1000)
-const sessionOf = (world: IdentityFixture, user: User, lifeSeconds: number, rememberedId?: RememberedId) =>
-  world.deps.stores.sessions.insert({
+const sessionOf = (fixture: IdentityFixture, user: User, lifeSeconds: number, rememberedId?: RememberedId) =>
+  fixture.deps.stores.sessions.insert({
     userId: user.id,
     hash: hash(),
     sourceIp: '',
     userAgent: '',
-    createdAt: at(world, 0),
-    idleExpiresAt: at(world, Math.min(3600, lifeSeconds)),
-    expiresAt: at(world, lifeSeconds),
+    createdAt: at(fixture, 0),
+    idleExpiresAt: at(fixture, Math.min(3600, lifeSeconds)),
+    expiresAt: at(fixture, lifeSeconds),
     ...(rememberedId === undefined ? {} : { rememberedId }),
   })
-const rememberedOf = (world: IdentityFixture, user: User, lifeSeconds: number) =>
-  world.deps.stores.rememberedLogins.insert({
+const rememberedOf = (fixture: IdentityFixture, user: User, lifeSeconds: number) =>
+  fixture.deps.stores.rememberedLogins.insert({
     userId: user.id,
     seriesHash: hash(),
     secretHash: hash(),
     sourceIp: '',
     userAgent: '',
-    createdAt: at(world, 0),
-    expiresAt: at(world, lifeSeconds),
+    createdAt: at(fixture, 0),
+    expiresAt: at(fixture, lifeSeconds),
   })
 
-onEachDatabase('sessions and remembered logins go a week after their end, and no others', async (t, world, db) => {
-  const [ada, bob] = [await world.user('ada'), await world.user('bob')]
-  const drop = makeDropOverSessions(world.deps)
+onEachDatabase('sessions and remembered logins go a week after their end, and no others', async (t, fixture, db) => {
+  const [ada, bob] = [await fixture.user('ada'), await fixture.user('bob')]
+  const drop = makeDropOverSessions(fixture.deps)
   const ids = async (table: string) =>
     (await db.query<{ id: number | string }>((k) => k(table).orderBy('id').select('id'))).map(({ id }) => Number(id))
   const [short, ofBob, long] = [
-    await sessionOf(world, ada, overSessionsDay),
-    await sessionOf(world, bob, overSessionsDay),
-    await sessionOf(world, ada, 20 * overSessionsDay),
+    await sessionOf(fixture, ada, overSessionsDay),
+    await sessionOf(fixture, bob, overSessionsDay),
+    await sessionOf(fixture, ada, 20 * overSessionsDay),
   ]
   const [remembered, ending, living] = [
-    await rememberedOf(world, ada, 30 * overSessionsDay),
-    await rememberedOf(world, bob, 3 * overSessionsDay),
-    await rememberedOf(world, bob, 3 * overSessionsDay),
+    await rememberedOf(fixture, ada, 30 * overSessionsDay),
+    await rememberedOf(fixture, bob, 3 * overSessionsDay),
+    await rememberedOf(fixture, bob, 3 * overSessionsDay),
   ]
-  const resumable = await sessionOf(world, ada, overSessionsDay, remembered)
+  const resumable = await sessionOf(fixture, ada, overSessionsDay, remembered)
   const [ended, still] = [
-    await sessionOf(world, bob, overSessionsDay, ending),
-    await sessionOf(world, bob, 20 * overSessionsDay, living),
+    await sessionOf(fixture, bob, overSessionsDay, ending),
+    await sessionOf(fixture, bob, 20 * overSessionsDay, living),
   ]
-  world.passSeconds(8 * overSessionsDay - 60)
+  fixture.passSeconds(8 * overSessionsDay - 60)
   t.is(await drop(going()), 0)
-  world.passSeconds(120)
+  fixture.passSeconds(120)
   t.is(await drop(going()), 2)
   t.deepEqual(await ids('sessions'), [long, resumable, ended, still], `not ${short} and ${ofBob}`)
-  world.passSeconds(2 * overSessionsDay)
+  fixture.passSeconds(2 * overSessionsDay)
   t.is(await drop(going()), 1)
   t.deepEqual(await ids('remembered_logins'), [remembered, living], 'a session that lives keeps its login')
   t.deepEqual(await ids('sessions'), [long, resumable, still])
-  world.passSeconds(60 * overSessionsDay)
+  fixture.passSeconds(60 * overSessionsDay)
   t.is(await drop(going()), 3)
   t.deepEqual([await ids('sessions'), await ids('remembered_logins')], [[], []])
 })
 
-onEachDatabase('more than one slice goes in one run, and a run that is stopped ends', async (t, world, db) => {
-  const ada = await world.user('ada')
-  const day1 = at(world, overSessionsDay).getTime()
+onEachDatabase('more than one slice goes in one run, and a run that is stopped ends', async (t, fixture, db) => {
+  const ada = await fixture.user('ada')
+  const day1 = at(fixture, overSessionsDay).getTime()
   const rows = Array.from({ length: 1_203 }, (_, n) => ({
     user_id: ada.id,
     session_hash: Buffer.alloc(32, 7)
@@ -412,38 +428,38 @@ onEachDatabase('more than one slice goes in one run, and a run that is stopped e
   }))
   for (let from = 0; from < rows.length; from += 60)
     await db.query((k) => k('sessions').insert(rows.slice(from, from + 60)))
-  world.passSeconds(9 * overSessionsDay)
-  const drop = makeDropOverSessions(world.deps)
+  fixture.passSeconds(9 * overSessionsDay)
+  const drop = makeDropOverSessions(fixture.deps)
   t.is(await drop(AbortSignal.abort()), 0)
   t.is(await drop(going()), 1_203)
 })
 
 onEachDatabase(
   'a request that continues is proven again without a hash, for as long as password, account and rights are the same',
-  async (t, world) => {
-    const root = await world.user('root', { isAdmin: true })
-    const second = await world.user('second', { isAdmin: true })
-    await world.user('ada')
-    const edit = makeEditUser(world.deps)
+  async (t, fixture) => {
+    const root = await fixture.user('root', { isAdmin: true })
+    const second = await fixture.user('second', { isAdmin: true })
+    await fixture.user('ada')
+    const edit = makeEditUser(fixture.deps)
     const proven = async (login: string, sudo?: string) =>
       unwrap(
-        await world.authenticator.authenticate(
+        await fixture.authenticator.authenticate(
           { kind: 'password', login, password: secret(password), oneTimeCode: undefined },
           sudo,
           '198.51.100.7',
         ),
       )
-    const again = world.authenticator.authenticateAgain
+    const again = fixture.authenticator.authenticateAgain
     const [ada, acting] = [await proven('ADA'), await proven('second', 'ada')]
-    const before = world.verified()
+    const before = fixture.verified()
     t.like(await again(ada), { right: { login: 'ada', method: 'password', isSiteAdmin: false } })
     t.like(await again(acting), { right: { login: 'ada', impersonator: { login: 'second' } } })
     unwrap(await edit(callBy(root), { login: 'ada', isAdmin: true }))
     t.like(await again(ada), { right: { isSiteAdmin: true } }, 'with the rights of now')
     unwrap(await edit(callBy(root), { login: 'second', isAdmin: false }))
     t.is(tagOf(await again(acting)), 'NotPermitted')
-    t.is(world.verified(), before)
-    unwrap(await makeSetPassword(world.deps)(callOf(), { login: 'ada', password: secret('another long phrase') }))
+    t.is(fixture.verified(), before)
+    unwrap(await makeSetPassword(fixture.deps)(callOf(), { login: 'ada', password: secret('another long phrase') }))
     t.is(tagOf(await again(ada)), 'NotAuthenticated')
     const other = await proven('second')
     unwrap(await edit(callBy(root), { login: second.login, prohibitLogin: true }))

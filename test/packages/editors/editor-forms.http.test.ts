@@ -1,7 +1,7 @@
 // process: waiting - uses components
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { chartFrom, chartOf } from '../chart-archive.ts'
-import type { EditorFixture } from './editor-world.ts'
+import type { EditorFixture } from './editor-fixture.ts'
 import {
   about,
   configMaps,
@@ -10,12 +10,12 @@ import {
   putEditorDefinitions,
   putResourceEditor,
   userOf,
-} from './editor-world.ts'
+} from './editor-fixture.ts'
 import { needing } from '../../support/components/needing.ts'
 
 const test = needing('helm')
 
-let world: EditorFixture
+let fixture: EditorFixture
 
 const chartYaml = (name: string, annotations: object = {}): string =>
   JSON.stringify({ apiVersion: 'v2', name, version: '1.0.0', annotations })
@@ -62,25 +62,25 @@ const featureEditor = {
 const featureSets = { group: 'ui.k8s.appscode.com', version: 'v1alpha1', name: 'featuresets' }
 
 test.before(async () => {
-  world = await openEditorFixture()
-  for (const files of [formEditor, formOptions, featureEditor]) world.charts.add(await chartFrom(files))
-  world.charts.add(await chartOf('berth-editor'))
-  putEditorDefinitions(world.api)
+  fixture = await openEditorFixture()
+  for (const files of [formEditor, formOptions, featureEditor]) fixture.charts.add(await chartFrom(files))
+  fixture.charts.add(await chartOf('berth-editor'))
+  putEditorDefinitions(fixture.api)
   const from = (name: string) => ({
     name,
     version: '1.0.0',
-    sourceRef: { kind: 'Legacy', name: world.charts.url },
+    sourceRef: { kind: 'Legacy', name: fixture.charts.url },
   })
-  putResourceEditor(world.api, world.charts, 'core-v1-configmaps', configMaps, {
+  putResourceEditor(fixture.api, fixture.charts, 'core-v1-configmaps', configMaps, {
     editor: from('pilot-editor'),
     options: from('pilot-options'),
   })
-  putResourceEditor(world.api, world.charts, 'apps-v1-deployments', deployments)
-  putResourceEditor(world.api, world.charts, 'ui.k8s.appscode.com-v1alpha1-featuresets', featureSets, {
+  putResourceEditor(fixture.api, fixture.charts, 'apps-v1-deployments', deployments)
+  putResourceEditor(fixture.api, fixture.charts, 'ui.k8s.appscode.com-v1alpha1-featuresets', featureSets, {
     editor: from('features-editor'),
   })
 })
-test.after.always(() => world.stop())
+test.after.always(() => fixture.stop())
 
 const withForm = (name: string) => ({
   ...about(configMaps, name),
@@ -89,27 +89,27 @@ const withForm = (name: string) => ({
 })
 
 test.serial('with a form a model holds only the keys that the editor keeps in it', async (t) => {
-  const { json } = await expectStatus(world.put('/options/model', withForm('pilot')), 200)
+  const { json } = await expectStatus(fixture.put('/options/model', withForm('pilot')), 200)
   t.deepEqual(Object.keys(json.resources), ['configMap'])
   t.deepEqual(json.form, { password: 'anchor-4417' })
   const plain = await expectStatus(
-    world.put('/options/model', { ...about(configMaps, 'pilot'), spec: { size: 3 } }),
+    fixture.put('/options/model', { ...about(configMaps, 'pilot'), spec: { size: 3 } }),
     200,
   )
   t.false('form' in plain.json)
 })
 
 test.serial('what the form makes is installed and shown, stays out of the model, and comes back with it', async (t) => {
-  const client = world.as(world.owner)
-  const model = (await expectStatus(world.put('/options/model', withForm('pilot')), 200)).json
+  const client = fixture.as(fixture.owner)
+  const model = (await expectStatus(fixture.put('/options/model', withForm('pilot')), 200)).json
   const made = await client.done('PUT', '/editor', model)
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
-  t.truthy(world.api.find('v1', 'Secret', 'shop', 'pilot-auth'))
+  t.truthy(fixture.api.find('v1', 'Secret', 'shop', 'pilot-auth'))
   t.false(JSON.stringify(made).includes('anchor-4417'))
-  t.false(world.service.logText().includes('anchor-4417'))
-  const shown = await expectStatus(world.put('/editor/model', about(configMaps, 'pilot')), 200)
+  t.false(fixture.service.logText().includes('anchor-4417'))
+  const shown = await expectStatus(fixture.put('/editor/model', about(configMaps, 'pilot')), 200)
   t.deepEqual([Object.keys(shown.json.resources), shown.json.form], [['configMap'], { password: 'anchor-4417' }])
-  const files = await expectStatus(world.put('/editor/resources', about(configMaps, 'pilot')), 200)
+  const files = await expectStatus(fixture.put('/editor/resources', about(configMaps, 'pilot')), 200)
   t.deepEqual(
     files.json.resources.map(({ key }: { key: string }) => key),
     ['configMap', 'secret_auth'],
@@ -124,41 +124,41 @@ test.serial('what the form makes is installed and shown, stays out of the model,
     },
   })
   t.is(again.state, 'succeeded', `${again.message} ${again.error}`)
-  t.is(world.api.all('v1', 'Pod').length, 0)
+  t.is(fixture.api.all('v1', 'Pod').length, 0)
   const patched = await client.done('PUT', '/editor', {
     ...about(configMaps, 'pilot'),
     patch: [{ op: 'add', path: '/resources/configMap/data/size', value: '4' }],
   })
   t.is(patched.state, 'succeeded', `${patched.message} ${patched.error}`)
-  t.deepEqual(world.api.find('v1', 'ConfigMap', 'shop', 'pilot')?.['data'], { size: '4' })
-  t.truthy(world.api.find('v1', 'Secret', 'shop', 'pilot-auth'), 'the form of the patched model is still there')
+  t.deepEqual(fixture.api.find('v1', 'ConfigMap', 'shop', 'pilot')?.['data'], { size: '4' })
+  t.truthy(fixture.api.find('v1', 'Secret', 'shop', 'pilot-auth'), 'the form of the patched model is still there')
 })
 
 test.serial('a Secret of a model is shown only to who may read it in the cluster', async (t) => {
   const model = (
     await expectStatus(
-      world.put('/options/model', {
+      fixture.put('/options/model', {
         ...about(deployments, 'berth'),
         spec: { replicas: 1, image: 'berth:1', mode: 'lantern-9' },
       }),
       200,
     )
   ).json
-  const made = await world.as(world.owner).done('PUT', '/editor?installCRDs=true', model)
+  const made = await fixture.as(fixture.owner).done('PUT', '/editor?installCRDs=true', model)
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
   t.truthy(
-    world.api.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, 'berths.harbour.example.com'),
+    fixture.api.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, 'berths.harbour.example.com'),
   )
-  const shown = await expectStatus(world.put('/editor/model', about(deployments, 'berth')), 200)
+  const shown = await expectStatus(fixture.put('/editor/model', about(deployments, 'berth')), 200)
   t.is(Buffer.from(shown.json.resources.secret_config.data.mode, 'base64').toString(), 'lantern-9')
   t.false('status' in shown.json.resources.appsDeployment)
-  const allow = world.api.rules.forbid({
-    user: userOf(world.member),
+  const allow = fixture.api.rules.forbid({
+    user: userOf(fixture.member),
     verb: 'get',
     resource: 'secrets',
     name: 'berth-config',
   })
-  const half = await expectStatus(world.put('/editor/model', about(deployments, 'berth'), world.member), 200)
+  const half = await expectStatus(fixture.put('/editor/model', about(deployments, 'berth'), fixture.member), 200)
   t.deepEqual(
     [
       Object.keys(half.json.resources),
@@ -171,26 +171,26 @@ test.serial('a Secret of a model is shown only to who may read it in the cluster
 })
 
 test.serial('definitions are left alone unless they are asked for', async (t) => {
-  const definition = world.api.find(
+  const definition = fixture.api.find(
     'apiextensions.k8s.io/v1',
     'CustomResourceDefinition',
     undefined,
     'berths.harbour.example.com',
   )
-  if (definition !== undefined) world.api.remove(definition)
+  if (definition !== undefined) fixture.api.remove(definition)
   const model = (
     await expectStatus(
-      world.put('/options/model', {
+      fixture.put('/options/model', {
         ...about(deployments, 'bare'),
         spec: { replicas: 1, image: 'berth:1', mode: 'cluster' },
       }),
       200,
     )
   ).json
-  const made = await world.as(world.owner).done('PUT', '/editor', model)
+  const made = await fixture.as(fixture.owner).done('PUT', '/editor', model)
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
   t.is(
-    world.api.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, 'berths.harbour.example.com'),
+    fixture.api.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, 'berths.harbour.example.com'),
     undefined,
   )
 })
@@ -201,10 +201,10 @@ test.serial('a namespace that is not there is made', async (t) => {
     form: {},
     resources: { configMap: { data: { a: '1' } } },
   }
-  const made = await world.as(world.owner).done('PUT', '/editor', body)
+  const made = await fixture.as(fixture.owner).done('PUT', '/editor', body)
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
-  t.truthy(world.api.find('v1', 'Namespace', undefined, 'annex'))
-  t.truthy(world.api.find('v1', 'ConfigMap', 'annex', 'pilot'))
+  t.truthy(fixture.api.find('v1', 'Namespace', undefined, 'annex'))
+  t.truthy(fixture.api.find('v1', 'ConfigMap', 'annex', 'pilot'))
 })
 
 test.serial('objects of a feature set have names of their own, which belong to their keys', async (t) => {
@@ -212,16 +212,16 @@ test.serial('objects of a feature set have names of their own, which belong to t
     ...about(featureSets, 'monitoring'),
     resources: { configMap_kube_prometheus: { metadata: { name, namespace: 'kube-system' } } },
   })
-  const { json } = await expectStatus(world.put('/options/resources?format=json', of('kube-prometheus')), 200)
+  const { json } = await expectStatus(fixture.put('/options/resources?format=json', of('kube-prometheus')), 200)
   t.is(json.resources[0].key, 'configMap_kube_prometheus')
   t.deepEqual(JSON.parse(json.resources[0].data).metadata, { name: 'kube-prometheus', namespace: 'shop' })
-  t.is((await world.put('/options/resources', of('coredns'))).status, 422)
+  t.is((await fixture.put('/options/resources', of('coredns'))).status, 422)
 })
 
 test.serial('an installation that another program recorded is shown from its objects', async (t) => {
   const labels = { 'app.kubernetes.io/instance': 'legacy', 'app.kubernetes.io/name': 'configmaps' }
   const put = (name: string, more: object = {}) =>
-    world.api.put({
+    fixture.api.put({
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name, namespace: 'shop', labels, ...more },
@@ -229,12 +229,12 @@ test.serial('an installation that another program recorded is shown from its obj
     })
   put('legacy')
   put('legacy-other')
-  world.api.put({
+  fixture.api.put({
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name: 'foreign', namespace: 'shop', labels: { ...labels, 'app.kubernetes.io/instance': 'else' } },
   })
-  world.api.put({
+  fixture.api.put({
     apiVersion: 'drivers.x-helm.dev/v1alpha1',
     kind: 'AppRelease',
     metadata: { name: 'legacy', namespace: 'shop' },
@@ -252,22 +252,22 @@ test.serial('an installation that another program recorded is shown from its obj
       formKeys: ['secret_auth'],
     },
   })
-  const { json } = await expectStatus(world.put('/editor/model', about(configMaps, 'legacy')), 200)
+  const { json } = await expectStatus(fixture.put('/editor/model', about(configMaps, 'legacy')), 200)
   t.deepEqual(
     [Object.keys(json.resources), json.resources.configMap.data, json.form],
     [['configMap'], { from: 'legacy' }, { size: 5 }],
   )
-  const files = await expectStatus(world.put('/editor/resources', about(configMaps, 'legacy')), 200)
+  const files = await expectStatus(fixture.put('/editor/resources', about(configMaps, 'legacy')), 200)
   t.deepEqual(
     files.json.resources.map(({ key }: { key: string }) => key),
     ['configMap'],
   )
-  const allow = world.api.rules.forbid({
-    user: userOf(world.member),
+  const allow = fixture.api.rules.forbid({
+    user: userOf(fixture.member),
     verb: 'list',
     resource: 'configmaps',
   })
-  t.is((await world.put('/editor/model', about(configMaps, 'legacy'), world.member)).status, 403)
+  t.is((await fixture.put('/editor/model', about(configMaps, 'legacy'), fixture.member)).status, 403)
   allow()
-  t.is((await world.put('/editor/model', about(configMaps, 'nobody'))).status, 404)
+  t.is((await fixture.put('/editor/model', about(configMaps, 'nobody'))).status, 404)
 })

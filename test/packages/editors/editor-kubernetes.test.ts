@@ -1,8 +1,8 @@
 // process: waiting - uses components
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startRealBench } from '../life-cycle-bench.ts'
-import { deployments } from './editor-world.ts'
+import { deployments } from './editor-fixture.ts'
 
 /** The built-in editor of Deployments on a real API server, whose objects carry defaults, managers and versions. */
 const test = needing('helm', 'kubernetes')

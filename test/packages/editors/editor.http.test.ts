@@ -10,42 +10,42 @@ import { applyEditorKind, deleteEditorKind } from '../../../core/packages/editor
 import type { ResourceEditor } from '../../../core/packages/editors/types.ts'
 import type { TaskRun } from '../../../core/tasks/ports.ts'
 import { stage as heldCluster } from '../../cluster-tasks/stage.ts'
-import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../../clusters/cluster-fixture.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
 import { startService } from '../../support/service.ts'
 import { chartSource } from '../chart-source.ts'
-import { packageClient } from '../package-world.ts'
+import { packageClient } from '../package-fixture.ts'
 import { recordObject } from '../../helm/records/records.ts'
 import { chartTexts } from '../texts.ts'
 import { chartOf } from './charts.ts'
-import type { EditorFixture } from './editor-world.ts'
-import { about, configMaps, deployments, openEditorFixture, userOf } from './editor-world.ts'
+import type { EditorFixture } from './editor-fixture.ts'
+import { about, configMaps, deployments, openEditorFixture, userOf } from './editor-fixture.ts'
 
 const withHelm = needing('helm')
-let world: EditorFixture
+let fixture: EditorFixture
 withHelm.before(async () => {
-  world = await openEditorFixture()
+  fixture = await openEditorFixture()
 })
-withHelm.after.always(() => world.stop())
+withHelm.after.always(() => fixture.stop())
 
 const modelOf = (name: string, data: Readonly<Record<string, string>>) => ({
   ...about(configMaps, name),
   resources: { configMap: { data } },
 })
-const dataOf = (name: string): unknown => world.api.find('v1', 'ConfigMap', 'shop', name)?.['data']
+const dataOf = (name: string): unknown => fixture.api.find('v1', 'ConfigMap', 'shop', name)?.['data']
 const records = (name: string): readonly string[] =>
-  world.api
+  fixture.api
     .all('v1', 'Secret', 'shop')
     .filter(({ metadata }) => metadata.labels?.['owner'] === 'helm' && metadata.labels['name'] === name)
     .map(({ metadata }) => `${metadata.labels?.['version']} ${metadata.labels?.['status']}`)
 const applied = async (name: string, data: Readonly<Record<string, string>>): Promise<void> => {
-  const task = await world.as(world.owner).done('PUT', '/editor', modelOf(name, data))
+  const task = await fixture.as(fixture.owner).done('PUT', '/editor', modelOf(name, data))
   if (task.state !== 'succeeded') throw new Error(`${task.message} ${task.error ?? ''}`)
 }
 
 withHelm.serial('a model is installed, shown, changed by a patch, and removed', async (t) => {
-  const client = world.as(world.owner)
+  const client = fixture.as(fixture.owner)
   const installed = await client.done('PUT', '/editor/', modelOf('tides', { high: '4.1 m above zero', low: '0.3' }))
   t.is(installed.state, 'succeeded', `${installed.message} ${installed.error}`)
   t.deepEqual(dataOf('tides'), { high: '4.1 m above zero', low: '0.3' })
@@ -53,7 +53,7 @@ withHelm.serial('a model is installed, shown, changed by a patch, and removed', 
   t.true(installed.events.some(({ msg }) => msg.includes('core-configmap-editor 1.0.0; resources: configMap')))
   t.false(JSON.stringify(installed).includes('4.1 m above zero'), 'no values in what a task tells')
 
-  const shown = await expectStatus(world.put('/editor/model', about(configMaps, 'tides')), 200)
+  const shown = await expectStatus(fixture.put('/editor/model', about(configMaps, 'tides')), 200)
   t.deepEqual(shown.json.metadata, about(configMaps, 'tides').metadata)
   const { configMap } = shown.json.resources
   t.deepEqual(
@@ -70,7 +70,7 @@ withHelm.serial('a model is installed, shown, changed by a patch, and removed', 
   const patched = await client.done('PUT', '/editor', { ...about(configMaps, 'tides'), patch })
   t.is(patched.state, 'succeeded', `${patched.message} ${patched.error}`)
   t.deepEqual(dataOf('tides'), { high: '4.1 m above zero', low: '0.5' })
-  t.is(world.api.find('v1', 'ConfigMap', 'kube-system', 'tides'), undefined)
+  t.is(fixture.api.find('v1', 'ConfigMap', 'kube-system', 'tides'), undefined)
 
   const removed = await client.done('DELETE', '/editor', {
     group: '',
@@ -86,39 +86,41 @@ withHelm.serial('a model is installed, shown, changed by a patch, and removed', 
 
 withHelm.serial('what is installed is shown as text and as files', async (t) => {
   await applied('charts', { a: '1' })
-  const manifest = await expectStatus(world.put('/editor/manifest', about(configMaps, 'charts')), 200)
+  const manifest = await expectStatus(fixture.put('/editor/manifest', about(configMaps, 'charts')), 200)
   t.is(manifest.headers['content-type'], 'text/plain; charset=utf-8')
   t.true(
     manifest.text.startsWith('---\napiVersion: v1\nkind: ConfigMap\ndata:\n  a: "1"\n') ||
       manifest.text.includes('data:\n  a: "1"\n'),
     manifest.text,
   )
-  const files = await expectStatus(world.put('/editor/resources?format=json', about(configMaps, 'charts')), 200)
+  const files = await expectStatus(fixture.put('/editor/resources?format=json', about(configMaps, 'charts')), 200)
   t.deepEqual(
     files.json.resources.map(({ filename, key }: Record<string, string>) => [filename, key]),
     [['config_map.json', 'configMap']],
   )
   // The object itself, not a wrapper around it.
   t.is(JSON.parse(files.json.resources[0].data).kind, 'ConfigMap')
-  const yaml = await expectStatus(world.put('/editor/model?format=yaml', about(configMaps, 'charts')), 200)
+  const yaml = await expectStatus(fixture.put('/editor/model?format=yaml', about(configMaps, 'charts')), 200)
   t.true(yaml.text.includes('resources:\n  configMap:\n    apiVersion: v1\n'))
 })
 
 withHelm.serial('a failure names the object, and no other value', async (t) => {
   const message = 'ConfigMap "tide-tables" is invalid: data[depths]: Invalid value: "unfathomable": must be known'
-  const undo = world.api.rules.fail(
+  const undo = fixture.api.rules.fail(
     { verb: ['create', 'patch'], resource: 'configmaps', name: 'tide-tables' },
     422,
     'Invalid',
     message,
   )
-  const undoCreate = world.api.rules.fail(
+  const undoCreate = fixture.api.rules.fail(
     { verb: 'create', resource: 'configmaps', namespace: 'shop' },
     422,
     'Invalid',
     message,
   )
-  const task = await world.as(world.owner).done('PUT', '/editor', modelOf('tide-tables', { depths: 'unfathomable' }))
+  const task = await fixture
+    .as(fixture.owner)
+    .done('PUT', '/editor', modelOf('tide-tables', { depths: 'unfathomable' }))
   undo()
   undoCreate()
   t.is(task.state, 'failed')
@@ -127,7 +129,7 @@ withHelm.serial('a failure names the object, and no other value', async (t) => {
 })
 
 withHelm.serial('three ways to say what is to be removed', async (t) => {
-  const client = world.as(world.owner)
+  const client = fixture.as(fixture.owner)
   const ways: readonly (readonly [string, string, unknown?])[] = [
     ['way-a', '/editor', { group: 'core', version: 'v1', name: 'configmaps', releaseName: 'way-a', namespace: 'shop' }],
     ['way-b', '/editor/', about(configMaps, 'way-b')],
@@ -142,9 +144,9 @@ withHelm.serial('three ways to say what is to be removed', async (t) => {
 })
 
 withHelm.serial('only what the editor made is removed by it', async (t) => {
-  const client = world.as(world.owner)
+  const client = fixture.as(fixture.owner)
   const other = await client.done('POST', '/v3/releases', {
-    ...chartSource(world.charts, 'minimal'),
+    ...chartSource(fixture.charts, 'minimal'),
     releaseName: 'plain',
     namespace: 'shop',
   })
@@ -164,7 +166,7 @@ withHelm.serial('only what the editor made is removed by it', async (t) => {
     const answer = await client.send('DELETE', '/editor', body)
     t.deepEqual([answer.status, answer.json.code], [status, code], JSON.stringify(body))
   }
-  const over = await world.put('/editor', modelOf('plain', { a: '1' }))
+  const over = await fixture.put('/editor', modelOf('plain', { a: '1' }))
   t.deepEqual([over.status, over.json.code], [409, 'ReleaseNameTaken'])
   t.deepEqual([records('plain'), records('kept')], [['1 deployed'], ['1 deployed']])
 })
@@ -173,7 +175,7 @@ withHelm.serial('bodies that cannot be applied are refused before a task is made
   await applied('firm', { a: '1' })
   const tasks = async (): Promise<number> =>
     Number(
-      (await expectStatus(world.service.send('GET', '/api/v1/tasks', { token: world.owner.token }), 200)).headers[
+      (await expectStatus(fixture.service.send('GET', '/api/v1/tasks', { token: fixture.owner.token }), 200)).headers[
         'x-total-count'
       ],
     )
@@ -200,12 +202,12 @@ withHelm.serial('bodies that cannot be applied are refused before a task is made
     [{ ...about(configMaps, 'absent'), patch: [] }, 404, 'ReleaseMissing'],
   ]
   for (const [body, status, code] of refusals) {
-    const answer = await world.put('/editor', body)
+    const answer = await fixture.put('/editor', body)
     t.deepEqual([answer.status, answer.json.code], [status, code], `${JSON.stringify(body)} ${answer.text}`)
   }
   for (const query of ['wait=perhaps', 'timeout=0', 'timeout=-5', 'timeout=1e9', 'installCRDs=2'])
-    t.is((await world.put(`/editor?${query}`, modelOf('firm', {}))).status, 400, query)
-  const misnamed = await world.put('/editor?response-id=a.b', modelOf('firm', {}))
+    t.is((await fixture.put(`/editor?${query}`, modelOf('firm', {}))).status, 400, query)
+  const misnamed = await fixture.put('/editor?response-id=a.b', modelOf('firm', {}))
   t.deepEqual([misnamed.status, misnamed.json.code], [400, 'InvalidQuery'])
   t.regex(misnamed.json.message, /response-id/)
   t.is(await tasks(), before)
@@ -214,27 +216,32 @@ withHelm.serial('bodies that cannot be applied are refused before a task is made
 
 withHelm.serial('a response-id makes a repetition the same task', async (t) => {
   const id = randomUUID()
-  const first = await expectStatus(world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '1' })), 200)
-  const again = await expectStatus(world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '1' })), 200)
+  const first = await expectStatus(fixture.put(`/editor?response-id=${id}`, modelOf('echo', { a: '1' })), 200)
+  const again = await expectStatus(fixture.put(`/editor?response-id=${id}`, modelOf('echo', { a: '1' })), 200)
   t.deepEqual(again.json, first.json)
   t.true(first.json.subject.endsWith(id))
-  t.is((await world.as(world.owner).follow(first.json.id)).state, 'succeeded')
+  t.is((await fixture.as(fixture.owner).follow(first.json.id)).state, 'succeeded')
   t.deepEqual(records('echo'), ['1 deployed'])
-  t.is((await world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '2' }))).status, 422)
+  t.is((await fixture.put(`/editor?response-id=${id}`, modelOf('echo', { a: '2' }))).status, 422)
 })
 
 withHelm.serial('the cluster sees the caller alone, in the request and in the task', async (t) => {
-  const before = world.api.calls.length
-  const task = await world.as(world.member).done('PUT', '/editor', modelOf('mine', { a: '1' }))
+  const before = fixture.api.calls.length
+  const task = await fixture.as(fixture.member).done('PUT', '/editor', modelOf('mine', { a: '1' }))
   t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
-  await expectStatus(world.put('/editor/model', about(configMaps, 'mine'), world.member), 200)
-  t.deepEqual([...new Set(world.api.calls.slice(before).map(({ user }) => user))], [userOf(world.member)])
+  await expectStatus(fixture.put('/editor/model', about(configMaps, 'mine'), fixture.member), 200)
+  t.deepEqual([...new Set(fixture.api.calls.slice(before).map(({ user }) => user))], [userOf(fixture.member)])
 })
 
 withHelm.serial('an object that the caller may not read is named, and its content is nowhere', async (t) => {
   await applied('shy', { word: 'halyard-7731' })
-  const allow = world.api.rules.forbid({ user: userOf(world.member), verb: 'get', resource: 'configmaps', name: 'shy' })
-  const model = await expectStatus(world.put('/editor/model', about(configMaps, 'shy'), world.member), 200)
+  const allow = fixture.api.rules.forbid({
+    user: userOf(fixture.member),
+    verb: 'get',
+    resource: 'configmaps',
+    name: 'shy',
+  })
+  const model = await expectStatus(fixture.put('/editor/model', about(configMaps, 'shy'), fixture.member), 200)
   const missing = {
     key: 'configMap',
     apiVersion: 'v1',
@@ -244,32 +251,32 @@ withHelm.serial('an object that the caller may not read is named, and its conten
     reason: 'forbidden',
   }
   t.deepEqual([model.json.resources, model.json.missing], [{}, [missing]])
-  const manifest = await expectStatus(world.put('/editor/manifest', about(configMaps, 'shy'), world.member), 200)
+  const manifest = await expectStatus(fixture.put('/editor/manifest', about(configMaps, 'shy'), fixture.member), 200)
   t.is(manifest.text, '# Not shown to you: v1 ConfigMap shop/shy\n')
-  const files = await expectStatus(world.put('/editor/resources', about(configMaps, 'shy'), world.member), 200)
+  const files = await expectStatus(fixture.put('/editor/resources', about(configMaps, 'shy'), fixture.member), 200)
   t.deepEqual(files.json, { crds: [], resources: [], missing: [missing] })
   for (const { text } of [model, manifest, files]) t.false(text.includes('halyard'))
   // A patch would take away what it does not see.
-  t.is((await world.put('/editor', { ...about(configMaps, 'shy'), patch: [] }, world.member)).status, 403)
+  t.is((await fixture.put('/editor', { ...about(configMaps, 'shy'), patch: [] }, fixture.member)).status, 403)
   allow()
-  world.api.remove(world.api.find('v1', 'ConfigMap', 'shop', 'shy')!)
-  const gone = await expectStatus(world.put('/editor/model', about(configMaps, 'shy'), world.member), 200)
+  fixture.api.remove(fixture.api.find('v1', 'ConfigMap', 'shop', 'shy')!)
+  const gone = await expectStatus(fixture.put('/editor/model', about(configMaps, 'shy'), fixture.member), 200)
   t.is(gone.json.missing[0].reason, 'not-found')
 })
 
 withHelm.serial('a caller who may not read the records gets a message', async (t) => {
   await applied('sealed', { a: '1' })
-  const allow = world.api.rules.forbid({ user: userOf(world.member), resource: 'secrets' })
+  const allow = fixture.api.rules.forbid({ user: userOf(fixture.member), resource: 'secrets' })
   for (const path of ['/editor/model', '/editor/manifest', '/editor/resources'])
-    t.is((await world.put(path, about(configMaps, 'sealed'), world.member)).status, 403, path)
-  t.is((await world.as(world.member).send('DELETE', '/editor', about(configMaps, 'sealed'))).status, 403)
+    t.is((await fixture.put(path, about(configMaps, 'sealed'), fixture.member)).status, 403, path)
+  t.is((await fixture.as(fixture.member).send('DELETE', '/editor', about(configMaps, 'sealed'))).status, 403)
   allow()
   t.deepEqual(records('sealed'), ['1 deployed'])
 })
 
 withHelm.serial('outsiders, and who may only look, change and see nothing', async (t) => {
   await applied('walled', { a: '1' })
-  const before = world.api.calls.length
+  const before = fixture.api.calls.length
   const requests: readonly (readonly [string, string])[] = [
     ['PUT', '/editor'],
     ['DELETE', '/editor'],
@@ -278,11 +285,11 @@ withHelm.serial('outsiders, and who may only look, change and see nothing', asyn
     ['PUT', '/editor/resources'],
   ]
   for (const [method, path] of requests) {
-    t.is((await world.as(world.viewer).send(method, path, modelOf('walled', {}))).status, 403, path)
-    t.is((await world.as(world.stranger).send(method, path, modelOf('walled', {}))).status, 404, path)
+    t.is((await fixture.as(fixture.viewer).send(method, path, modelOf('walled', {}))).status, 403, path)
+    t.is((await fixture.as(fixture.stranger).send(method, path, modelOf('walled', {}))).status, 404, path)
     t.is(
       (
-        await world.service.send(method, `/api/v1/clusters/${world.org}/prod/helm${path}`, {
+        await fixture.service.send(method, `/api/v1/clusters/${fixture.org}/prod/helm${path}`, {
           body: modelOf('walled', {}),
         })
       ).status,
@@ -290,11 +297,11 @@ withHelm.serial('outsiders, and who may only look, change and see nothing', asyn
       path,
     )
   }
-  const reading = { ...world.owner, token: await world.service.tokenFor(world.owner.login, ['read:cluster']) }
-  t.is((await world.put('/editor', modelOf('walled', {}), reading)).status, 403)
-  t.is((await world.as(reading).send('DELETE', '/editor', about(configMaps, 'walled'))).status, 403)
-  t.is(world.api.calls.length, before)
-  await expectStatus(world.put('/editor/model', about(configMaps, 'walled'), reading), 200)
+  const reading = { ...fixture.owner, token: await fixture.service.tokenFor(fixture.owner.login, ['read:cluster']) }
+  t.is((await fixture.put('/editor', modelOf('walled', {}), reading)).status, 403)
+  t.is((await fixture.as(reading).send('DELETE', '/editor', about(configMaps, 'walled'))).status, 403)
+  t.is(fixture.api.calls.length, before)
+  await expectStatus(fixture.put('/editor/model', about(configMaps, 'walled'), reading), 200)
 })
 
 withHelm.serial("another organization's cluster of the same name has nothing of it", async (t) => {
@@ -303,18 +310,18 @@ withHelm.serial("another organization's cluster of the same name has nothing of 
   t.teardown(() => twin.stop())
   twin.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   await expectStatus(
-    importCluster(world.service.send, world.stranger.token, world.otherOrg, 'prod', twin.kubeconfig(), {
+    importCluster(fixture.service.send, fixture.stranger.token, fixture.otherOrg, 'prod', twin.kubeconfig(), {
       impersonateUsers: true,
     }),
     200,
   )
-  const theirs = packageClient(world.service.send, world.stranger.token, `${world.otherOrg}/prod`)
+  const theirs = packageClient(fixture.service.send, fixture.stranger.token, `${fixture.otherOrg}/prod`)
   t.is((await theirs.send('PUT', '/editor/model', about(configMaps, 'ours'))).status, 404)
   t.is((await theirs.send('DELETE', '/editor', about(configMaps, 'ours'))).status, 404)
   const made = await theirs.done('PUT', '/editor', modelOf('ours', { a: 'theirs' }))
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
   t.deepEqual([dataOf('ours'), twin.find('v1', 'ConfigMap', 'shop', 'ours')?.['data']], [{ a: '1' }, { a: 'theirs' }])
-  t.is((await world.service.send('GET', `/api/v1/tasks/${made.id}`, { token: world.owner.token })).status, 404)
+  t.is((await fixture.service.send('GET', `/api/v1/tasks/${made.id}`, { token: fixture.owner.token })).status, 404)
 })
 
 const editorChart = chartOf(

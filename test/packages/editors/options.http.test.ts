@@ -1,6 +1,6 @@
 // process: waiting - uses components
-import { expectStatus } from '../../clusters/cluster-world.ts'
-import type { EditorFixture } from './editor-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
+import type { EditorFixture } from './editor-fixture.ts'
 import {
   about,
   configMaps,
@@ -8,16 +8,16 @@ import {
   openEditorFixture,
   putEditorDefinitions,
   putResourceEditor,
-} from './editor-world.ts'
+} from './editor-fixture.ts'
 import { needing } from '../../support/components/needing.ts'
 
 const test = needing('helm')
 
-let world: EditorFixture
+let fixture: EditorFixture
 test.before(async () => {
-  world = await openEditorFixture()
+  fixture = await openEditorFixture()
 })
-test.after.always(() => world.stop())
+test.after.always(() => fixture.stop())
 
 const labels = { 'app.kubernetes.io/name': 'web', 'app.kubernetes.io/instance': 'web' }
 const webOptions = {
@@ -73,13 +73,16 @@ spec:
 `
 
 test.serial('options become a model, on a cluster without any editor of its own', async (t) => {
-  const { json } = await expectStatus(world.put('/options/model', webOptions), 200)
+  const { json } = await expectStatus(fixture.put('/options/model', webOptions), 200)
   t.deepEqual(json, webModel)
 })
 
 test.serial('a model as YAML, where that is asked for', async (t) => {
   const answer = await expectStatus(
-    world.put('/options/model?format=yaml', { ...about(configMaps, 'web'), spec: { data: { on: 'true', size: '3' } } }),
+    fixture.put('/options/model?format=yaml', {
+      ...about(configMaps, 'web'),
+      spec: { data: { on: 'true', size: '3' } },
+    }),
     200,
   )
   t.is(answer.headers['content-type'], 'application/yaml; charset=utf-8')
@@ -114,7 +117,7 @@ resources:
 
 test.serial('the body is the whole of the values: defaults of the chart do not come in', async (t) => {
   const { json } = await expectStatus(
-    world.put('/options/model', { ...about(deployments, 'web'), spec: { image: 'x', replicas: 0 } }),
+    fixture.put('/options/model', { ...about(deployments, 'web'), spec: { image: 'x', replicas: 0 } }),
     200,
   )
   t.is(json.resources.appsDeployment.spec.replicas, 0)
@@ -123,7 +126,7 @@ test.serial('the body is the whole of the values: defaults of the chart do not c
 })
 
 test.serial('a model becomes a manifest', async (t) => {
-  const answer = await expectStatus(world.put('/options/manifest', webModel), 200)
+  const answer = await expectStatus(fixture.put('/options/manifest', webModel), 200)
   t.is(answer.headers['content-type'], 'text/plain; charset=utf-8')
   const parts = answer.text.split('---\n').slice(1)
   t.is(parts.length, 2)
@@ -136,7 +139,7 @@ test.serial('a model becomes a manifest', async (t) => {
 })
 
 test.serial('a model becomes files, by apiVersion and kind', async (t) => {
-  const yaml = await expectStatus(world.put('/options/resources', webModel), 200)
+  const yaml = await expectStatus(fixture.put('/options/resources', webModel), 200)
   t.deepEqual(yaml.json.crds, [])
   t.deepEqual(
     yaml.json.resources.map(({ filename, key }: Record<string, string>) => [filename, key]),
@@ -146,7 +149,7 @@ test.serial('a model becomes files, by apiVersion and kind', async (t) => {
     ],
   )
   t.is(yaml.json.resources[1].data, serviceYaml)
-  const json = await expectStatus(world.put('/options/resources?format=json', webModel), 200)
+  const json = await expectStatus(fixture.put('/options/resources?format=json', webModel), 200)
   t.deepEqual(
     json.json.resources.map(({ filename }: Record<string, string>) => filename),
     ['deployment.json', 'service.json'],
@@ -156,18 +159,21 @@ test.serial('a model becomes files, by apiVersion and kind', async (t) => {
 
 test.serial('manifest and resources take the options too', async (t) => {
   const [ofModel, ofOptions] = [
-    await expectStatus(world.put('/options/manifest', webModel), 200),
-    await expectStatus(world.put('/options/manifest', webOptions), 200),
+    await expectStatus(fixture.put('/options/manifest', webModel), 200),
+    await expectStatus(fixture.put('/options/manifest', webOptions), 200),
   ]
   t.is(ofOptions.text, ofModel.text)
   const files = [
-    await expectStatus(world.put('/options/resources', webModel), 200),
-    await expectStatus(world.put('/options/resources', webOptions), 200),
+    await expectStatus(fixture.put('/options/resources', webModel), 200),
+    await expectStatus(fixture.put('/options/resources', webOptions), 200),
   ]
   t.deepEqual(files[1]?.json, files[0]?.json)
-  const wrong = await world.put('/options/manifest', { ...webOptions, spec: { replicas: 'many' } })
+  const wrong = await fixture.put('/options/manifest', { ...webOptions, spec: { replicas: 'many' } })
   t.deepEqual([wrong.status, wrong.json.code], [422, 'ValuesRefused'])
-  const none = await world.put('/options/manifest', { ...about({ ...configMaps, name: 'sextants' }, 'web'), spec: {} })
+  const none = await fixture.put('/options/manifest', {
+    ...about({ ...configMaps, name: 'sextants' }, 'web'),
+    spec: {},
+  })
   t.deepEqual([none.status, none.json.code], [422, 'EditorMissing'])
 })
 
@@ -181,7 +187,7 @@ test.serial('whole numbers beyond 2^53 pass through a preview', async (t) => {
   }).replace('"WIDE"', '9007199254740992')
   for (const route of ['manifest', 'resources'])
     t.regex(
-      (await expectStatus(world.put(`/options/${route}`, body), 200)).text,
+      (await expectStatus(fixture.put(`/options/${route}`, body), 200)).text,
       /minReadySeconds: 9(\.)?007199254740992/,
       route,
     )
@@ -200,7 +206,7 @@ test.serial('what a model says of kind, name and namespace counts for nothing', 
     },
   }
   const { json, text } = await expectStatus(
-    world.put('/options/resources?format=json', { ...webModel, resources: { service: hostile } }),
+    fixture.put('/options/resources?format=json', { ...webModel, resources: { service: hostile } }),
     200,
   )
   t.deepEqual(JSON.parse(json.resources[0].data), service)
@@ -209,23 +215,23 @@ test.serial('what a model says of kind, name and namespace counts for nothing', 
 
 test.serial('a resource without version and plural is looked up in the cluster', async (t) => {
   const { json } = await expectStatus(
-    world.put('/options/model', { ...about({ group: 'apps', kind: 'Deployment' }, 'web'), spec: { image: 'x' } }),
+    fixture.put('/options/model', { ...about({ group: 'apps', kind: 'Deployment' }, 'web'), spec: { image: 'x' } }),
     200,
   )
   t.is(json.resources.appsDeployment.kind, 'Deployment')
-  t.is((await world.put('/options/model', about({ kind: 'Sextant' }, 'web'))).status, 422)
+  t.is((await fixture.put('/options/model', about({ kind: 'Sextant' }, 'web'))).status, 422)
 })
 
 test.serial('options that the chart does not take are refused with their places', async (t) => {
   const answer = await expectStatus(
-    world.put('/options/model', { ...about(deployments, 'web'), spec: { image: 'x', replicas: 'many' } }),
+    fixture.put('/options/model', { ...about(deployments, 'web'), spec: { image: 'x', replicas: 'many' } }),
     422,
   )
   t.true(
     answer.json.errors.some((line: string) => line.includes('replicas')),
     answer.text,
   )
-  t.is((await world.put('/options/model', { ...about(deployments, 'web'), spec: {} })).status, 422)
+  t.is((await fixture.put('/options/model', { ...about(deployments, 'web'), spec: {} })).status, 422)
 })
 
 test.serial('hostile bodies are refused, and nothing of them is rendered', async (t) => {
@@ -257,10 +263,10 @@ test.serial('hostile bodies are refused, and nothing of them is rendered', async
     ['/options/resources', nested(70), 400],
     ['/options/manifest', { ...webModel, spec: 'x'.repeat(1024 * 1024) }, 413],
   ]
-  const changes = () => world.api.calls.filter(({ method }) => method !== 'GET').length
+  const changes = () => fixture.api.calls.filter(({ method }) => method !== 'GET').length
   const before = changes()
   for (const [path, body, status] of odd) {
-    const answer = await world.put(path, body)
+    const answer = await fixture.put(path, body)
     t.is(answer.status, status, `${path} ${JSON.stringify(body).slice(0, 200)} ${answer.text}`)
     t.is(typeof answer.json.message, 'string')
   }
@@ -268,29 +274,30 @@ test.serial('hostile bodies are refused, and nothing of them is rendered', async
 })
 
 test.serial('who may not connect is refused, and the cluster sees the caller', async (t) => {
-  const before = world.api.calls.length
+  const before = fixture.api.calls.length
   for (const path of ['/options/model', '/options/manifest', '/options/resources']) {
-    t.is((await world.put(path, webModel, world.viewer)).status, 403, path)
-    t.is((await world.put(path, webModel, world.stranger)).status, 404, path)
+    t.is((await fixture.put(path, webModel, fixture.viewer)).status, 403, path)
+    t.is((await fixture.put(path, webModel, fixture.stranger)).status, 404, path)
     t.is(
-      (await world.service.send('PUT', `/api/v1/clusters/${world.org}/prod/helm${path}`, { body: webModel })).status,
+      (await fixture.service.send('PUT', `/api/v1/clusters/${fixture.org}/prod/helm${path}`, { body: webModel }))
+        .status,
       401,
       path,
     )
   }
-  t.is(world.api.calls.length, before)
-  await expectStatus(world.put('/options/manifest', webModel, world.member), 200)
-  const users = new Set(world.api.calls.slice(before).map(({ user }) => user))
-  t.deepEqual([...users], [`moorage:${world.member.login}`])
-  const reading = await world.service.tokenFor(world.owner.login, ['read:cluster'])
-  await expectStatus(world.put('/options/manifest', webModel, { ...world.owner, token: reading }), 200)
+  t.is(fixture.api.calls.length, before)
+  await expectStatus(fixture.put('/options/manifest', webModel, fixture.member), 200)
+  const users = new Set(fixture.api.calls.slice(before).map(({ user }) => user))
+  t.deepEqual([...users], [`moorage:${fixture.member.login}`])
+  const reading = await fixture.service.tokenFor(fixture.owner.login, ['read:cluster'])
+  await expectStatus(fixture.put('/options/manifest', webModel, { ...fixture.owner, token: reading }), 200)
 })
 
 test.serial("the cluster's own editor wins, and its charts come from its repository", async (t) => {
-  putEditorDefinitions(world.api)
-  putResourceEditor(world.api, world.charts, 'apps-v1-deployments', deployments)
+  putEditorDefinitions(fixture.api)
+  putResourceEditor(fixture.api, fixture.charts, 'apps-v1-deployments', deployments)
   const model = await expectStatus(
-    world.put('/options/model', {
+    fixture.put('/options/model', {
       ...about(deployments, 'web'),
       spec: { replicas: 1, image: 'berth:2', mode: 'cluster' },
     }),
@@ -298,7 +305,7 @@ test.serial("the cluster's own editor wins, and its charts come from its reposit
   )
   t.deepEqual(Object.keys(model.json.resources), ['secret_config', 'appsDeployment'])
   t.is(model.json.resources.secret_config.metadata.name, 'web-config')
-  const whole = await expectStatus(world.put('/options/resources', model.json), 200)
+  const whole = await expectStatus(fixture.put('/options/resources', model.json), 200)
   t.deepEqual(
     whole.json.crds.map(({ filename }: Record<string, string>) => filename),
     ['berths.yaml'],
@@ -307,9 +314,9 @@ test.serial("the cluster's own editor wins, and its charts come from its reposit
     whole.json.resources.map(({ filename }: Record<string, string>) => filename),
     ['deployment.yaml', 'secret.yaml'],
   )
-  t.deepEqual((await expectStatus(world.put('/options/resources?skipCRDs=true', model.json), 200)).json.crds, [])
+  t.deepEqual((await expectStatus(fixture.put('/options/resources?skipCRDs=true', model.json), 200)).json.crds, [])
   const renamed = { ...model.json, metadata: { resource: deployments, release: { name: 'other', namespace: 'shop' } } }
-  const { json } = await expectStatus(world.put('/options/resources?format=json', renamed), 200)
+  const { json } = await expectStatus(fixture.put('/options/resources?format=json', renamed), 200)
   const moved = JSON.parse(json.resources[0].data)
   t.is(moved.metadata.name, 'other')
   t.deepEqual(moved.spec.selector.matchLabels, { 'app.kubernetes.io/instance': 'other' })
@@ -320,70 +327,70 @@ test.serial("the cluster's own editor wins, and its charts come from its reposit
 test.serial(
   'charts of an editor are fetched once for a person who tries things out, and for each person',
   async (t) => {
-    const fetched = (): number => world.charts.requests.filter((request) => request.includes('berth-')).length
+    const fetched = (): number => fixture.charts.requests.filter((request) => request.includes('berth-')).length
     const options = { ...about(deployments, 'web'), spec: { replicas: 1, image: 'berth:2', mode: 'cluster' } }
-    await expectStatus(world.put('/options/model', options), 200)
+    await expectStatus(fixture.put('/options/model', options), 200)
     const before = fetched()
-    await expectStatus(world.put('/options/model', options), 200)
+    await expectStatus(fixture.put('/options/model', options), 200)
     t.is(fetched(), before)
-    await expectStatus(world.put('/options/model', options, world.member), 200)
+    await expectStatus(fixture.put('/options/model', options, fixture.member), 200)
     t.true(fetched() > before)
   },
 )
 
 test.serial('a caller whom the cluster does not show its editors gets the built-in one', async (t) => {
-  const allow = world.api.rules.forbid({ user: `moorage:${world.member.login}`, resource: 'resourceeditors' })
-  const { json } = await expectStatus(world.put('/options/model', webOptions, world.member), 200)
+  const allow = fixture.api.rules.forbid({ user: `moorage:${fixture.member.login}`, resource: 'resourceeditors' })
+  const { json } = await expectStatus(fixture.put('/options/model', webOptions, fixture.member), 200)
   t.deepEqual(Object.keys(json.resources).toSorted(), ['appsDeployment', 'service'])
   allow()
-  const broken = world.api.rules.fail({ resource: 'resourceeditors' }, 500, 'InternalError', 'etcd is gone')
-  t.is((await world.put('/options/model', webOptions, world.member)).status, 500)
+  const broken = fixture.api.rules.fail({ resource: 'resourceeditors' }, 500, 'InternalError', 'etcd is gone')
+  t.is((await fixture.put('/options/model', webOptions, fixture.member)).status, 500)
   broken()
 })
 
 test.serial('an editor of a wrong shape, or without its chart, is reported', async (t) => {
-  world.api.put({
+  fixture.api.put({
     apiVersion: 'ui.k8s.appscode.com/v1alpha1',
     kind: 'ResourceEditor',
     metadata: { name: 'core-v1-secrets' },
     spec: { resource: 7 },
   })
   const secrets = { group: '', version: 'v1', name: 'secrets' }
-  t.is((await expectStatus(world.put('/options/manifest', about(secrets, 'web')), 422)).json.code, 'EditorMissing')
+  t.is((await expectStatus(fixture.put('/options/manifest', about(secrets, 'web')), 422)).json.code, 'EditorMissing')
   putResourceEditor(
-    world.api,
-    world.charts,
+    fixture.api,
+    fixture.charts,
     'core-v1-services',
     { group: '', version: 'v1', name: 'services' },
-    { editor: { name: 'nowhere', version: '9.9.9', sourceRef: { kind: 'Legacy', name: world.charts.url } } },
+    { editor: { name: 'nowhere', version: '9.9.9', sourceRef: { kind: 'Legacy', name: fixture.charts.url } } },
   )
   t.is(
     (
       await expectStatus(
-        world.put('/options/manifest', { ...about({ version: 'v1', name: 'services' }, 'web'), resources: {} }),
+        fixture.put('/options/manifest', { ...about({ version: 'v1', name: 'services' }, 'web'), resources: {} }),
         422,
       )
     ).json.code,
     'ChartMissing',
   )
   putResourceEditor(
-    world.api,
-    world.charts,
+    fixture.api,
+    fixture.charts,
     'core-v1-pods',
     { group: '', version: 'v1', name: 'pods' },
-    { editor: { name: 'minimal', sourceRef: { kind: 'Legacy', name: world.charts.url } }, options: null },
+    { editor: { name: 'minimal', sourceRef: { kind: 'Legacy', name: fixture.charts.url } }, options: null },
   )
   t.is(
     (
       await expectStatus(
-        world.put('/options/manifest', { ...about({ version: 'v1', name: 'pods' }, 'web'), resources: {} }),
+        fixture.put('/options/manifest', { ...about({ version: 'v1', name: 'pods' }, 'web'), resources: {} }),
         422,
       )
     ).json.code,
     'EditorUnfit',
   )
   t.is(
-    (await expectStatus(world.put('/options/model', about({ version: 'v1', name: 'pods' }, 'web')), 422)).json.code,
+    (await expectStatus(fixture.put('/options/model', about({ version: 'v1', name: 'pods' }, 'web')), 422)).json.code,
     'EditorMissing',
   )
 })

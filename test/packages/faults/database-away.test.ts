@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts'
 import { chartOf } from '../chart-archive.ts'
 import { untilObject } from '../life-cycle.fixture.ts'
 import { chartSource } from '../chart-source.ts'
-import { importedAs, packageClient, startCharts } from '../package-world.ts'
+import { importedAs, packageClient, startCharts } from '../package-fixture.ts'
 
 const test = needing('helm', 'mariadb')
 

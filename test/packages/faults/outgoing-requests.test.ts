@@ -1,6 +1,6 @@
 // process: own - breaks what a service needs
 import test, { type ExecutionContext } from 'ava'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { inTime } from '../../faults/linked-service.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
@@ -8,21 +8,21 @@ import { startService } from '../../support/service.ts'
 import { chartOf } from '../chart-archive.ts'
 import { startChartServer } from '../chart-server.ts'
 import { chartSource } from '../chart-source.ts'
-import { importedAs, packageClient, startCharts } from '../package-world.ts'
+import { importedAs, packageClient, startCharts } from '../package-fixture.ts'
 import { recordObject } from '../../helm/records/records.ts'
 import { hostileChart } from './hostile-archives.ts'
-import type { HostileFixture, Trap } from './hostile-world.ts'
+import type { HostileFixture, Trap } from './hostile-fixture.ts'
 import {
-  closeSharedHostileWorld,
+  closeSharedHostileFixture,
   offered,
-  sharedHostileWorld,
+  sharedHostileFixture,
   startHostileFixture,
   startTrap,
-} from './hostile-world.ts'
+} from './hostile-fixture.ts'
 
 const withHelm = needing('helm')
 
-test.after.always(() => closeSharedHostileWorld())
+test.after.always(() => closeSharedHostileFixture())
 
 const from = (sourceName: string, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => ({
   name: 'hostile',
@@ -37,13 +37,13 @@ const from = (sourceName: string, more: Readonly<Record<string, string>> = {}): 
 /** Views answer 4xx or 5xx, installs are refused or fail, and nobody connects. */
 const isRefused = async (
   t: ExecutionContext,
-  world: HostileFixture,
+  fixture: HostileFixture,
   trap: Trap,
   source: Readonly<Record<string, string>>,
 ): Promise<void> => {
   const view = await inTime(
     source['sourceName']!,
-    world.client.send('GET', `/packageview?${new URLSearchParams(source).toString()}`),
+    fixture.client.send('GET', `/packageview?${new URLSearchParams(source).toString()}`),
     60,
   )
   t.true(
@@ -51,13 +51,13 @@ const isRefused = async (
     `${JSON.stringify(source)}: ${view.status} ${view.text}`,
   )
   t.false(view.text.includes('secret'))
-  const answer = await world.client.send('POST', '/v3/releases/', {
+  const answer = await fixture.client.send('POST', '/v3/releases/', {
     ...source,
     releaseName: 'web',
     namespace: 'default',
   })
   if (answer.status === 200) {
-    const task = await inTime(source['sourceName']!, world.client.follow((answer.json as { id: string }).id), 60)
+    const task = await inTime(source['sourceName']!, fixture.client.follow((answer.json as { id: string }).id), 60)
     t.is(task.state, 'failed', JSON.stringify(source))
   } else {
     t.is(answer.status, 422, answer.text)
@@ -66,7 +66,7 @@ const isRefused = async (
 }
 
 withHelm('addresses that were not opened are not reached, however they are spelled', async (t) => {
-  const world = await sharedHostileWorld(t)
+  const fixture = await sharedHostileFixture(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   const { port } = trap
@@ -95,47 +95,47 @@ withHelm('addresses that were not opened are not reached, however they are spell
     'not a url',
     '',
   ]
-  for (const spelling of spellings) await isRefused(t, world, trap, from(spelling))
+  for (const spelling of spellings) await isRefused(t, fixture, trap, from(spelling))
   for (const kind of ['Local', 'Embed', 'Nonsense', 'HelmRepository'])
-    await isRefused(t, world, trap, from('/etc', { sourceKind: kind, sourceNamespace: 'default' }))
-  t.deepEqual(world.changes(), [])
+    await isRefused(t, fixture, trap, from('/etc', { sourceKind: kind, sourceNamespace: 'default' }))
+  t.deepEqual(fixture.changes(), [])
   await (await fetch(`http://127.0.0.1:${port}`)).text()
   t.is(trap.connections, 1, 'the trap itself works')
 })
 
 withHelm('a repository that may be reached leads nowhere else', async (t) => {
-  const world = await sharedHostileWorld(t)
+  const fixture = await sharedHostileFixture(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   const trapUrl = `http://127.0.0.1:${trap.port}/hostile-1.0.0.tgz`
-  const source = from(world.charts.url)
+  const source = from(fixture.charts.url)
   for (const status of [301, 302, 303, 307, 308]) {
-    world.charts.on('/index.yaml', (_req, res) => {
+    fixture.charts.on('/index.yaml', (_req, res) => {
       res.writeHead(status, { location: trapUrl })
       res.end()
     })
-    await isRefused(t, world, trap, source)
+    await isRefused(t, fixture, trap, source)
   }
-  world.charts.on('/index.yaml', (_req, res) => {
+  fixture.charts.on('/index.yaml', (_req, res) => {
     res.writeHead(302, { location: '/index.yaml' })
     res.end()
   })
-  await isRefused(t, world, trap, source)
-  world.charts.on('/index.yaml', (_req, res) => {
+  await isRefused(t, fixture, trap, source)
+  fixture.charts.on('/index.yaml', (_req, res) => {
     res.writeHead(200, { 'content-type': 'application/yaml' })
     res.end(
       `apiVersion: v1\nentries:\n  hostile:\n    - {apiVersion: v2, name: hostile, version: 1.0.0, urls: ["${trapUrl}"]}\n`,
     )
   })
-  await isRefused(t, world, trap, source)
-  t.deepEqual(world.changes(), [])
+  await isRefused(t, fixture, trap, source)
+  t.deepEqual(fixture.changes(), [])
 })
 
 withHelm('a Flux source of the cluster is held to the same rules', async (t) => {
-  const world = await sharedHostileWorld(t)
+  const fixture = await sharedHostileFixture(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
-  world.api.put({
+  fixture.api.put({
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: 'helmrepositories.source.toolkit.fluxcd.io' },
@@ -152,7 +152,7 @@ withHelm('a Flux source of the cluster is held to the same rules', async (t) => 
     'file:///etc',
     'http://169.254.169.254',
   ]) {
-    world.api.put({
+    fixture.api.put({
       apiVersion: 'source.toolkit.fluxcd.io/v1',
       kind: 'HelmRepository',
       metadata: { name: 'stable', namespace: 'default' },
@@ -160,7 +160,7 @@ withHelm('a Flux source of the cluster is held to the same rules', async (t) => 
     })
     await isRefused(
       t,
-      world,
+      fixture,
       trap,
       from('stable', {
         sourceApiGroup: 'source.toolkit.fluxcd.io',
@@ -169,30 +169,30 @@ withHelm('a Flux source of the cluster is held to the same rules', async (t) => 
       }),
     )
   }
-  t.deepEqual(world.changes(), [])
+  t.deepEqual(fixture.changes(), [])
 })
 
 withHelm('icons and links of a chart are shown, never fetched', async (t) => {
-  const world = await sharedHostileWorld(t)
+  const fixture = await sharedHostileFixture(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   const url = `http://127.0.0.1:${trap.port}/icon.png`
   const metadata = `apiVersion: v2\nname: hostile\nversion: 1.0.0\nicon: ${url}\nhome: ${url}\nsources: ["${url}"]\ndependencies: []\n`
-  world.charts.add(offered(await hostileChart({ 'Chart.yaml': metadata })))
-  const query = new URLSearchParams(from(world.charts.url)).toString()
+  fixture.charts.add(offered(await hostileChart({ 'Chart.yaml': metadata })))
+  const query = new URLSearchParams(from(fixture.charts.url)).toString()
   for (const path of ['/packageview', '/bundleview', '/packageview/files', '/packageview/values']) {
-    const answer = await world.client.send('GET', `${path}?${query}`)
+    const answer = await fixture.client.send('GET', `${path}?${query}`)
     t.is(answer.status, 200, `${path}: ${answer.text}`)
   }
-  t.is((await world.install('hostile', { version: '1.0.0' })).state, 'succeeded')
+  t.is((await fixture.install('hostile', { version: '1.0.0' })).state, 'succeeded')
   t.is(trap.connections, 0)
 })
 
 withHelm('an index that never ends is given up', async (t) => {
-  const world = await sharedHostileWorld(t)
+  const fixture = await sharedHostileFixture(t)
   const chunk = Buffer.alloc(1024 * 1024, ' ')
   let sent = 0
-  world.charts.on('/index.yaml', (_req, res) => {
+  fixture.charts.on('/index.yaml', (_req, res) => {
     res.writeHead(200, { 'content-type': 'application/yaml' })
     const more = (): void => {
       while (!res.destroyed && sent < 2_000) {
@@ -202,8 +202,8 @@ withHelm('an index that never ends is given up', async (t) => {
     }
     more()
   })
-  const query = new URLSearchParams(from(world.charts.url)).toString()
-  const endless = await inTime('an endless index', world.client.send('GET', `/packageview?${query}`), 120)
+  const query = new URLSearchParams(from(fixture.charts.url)).toString()
+  const endless = await inTime('an endless index', fixture.client.send('GET', `/packageview?${query}`), 120)
   t.true(endless.status === 422 || endless.status === 500, endless.text)
   t.true(sent < 2_000, 'it was not read to its end')
   t.false(endless.text.includes('  '))
@@ -214,16 +214,19 @@ const password = 'tide-table-9317'
 /** A repository by name, that asks for a password, and another server that the service may reach too. */
 const startNamed = async (t: Parameters<typeof startHostileFixture>[0]) => {
   const elsewhere = await startChartServer(await chartOf('minimal'))
-  const world = await startHostileFixture(t, { alsoOpen: [elsewhere.url] })
+  const fixture = await startHostileFixture(t, { alsoOpen: [elsewhere.url] })
   t.teardown(() => elsewhere.stop())
-  world.charts.add(await chartOf('minimal'))
-  const token = world.service.adminToken
+  fixture.charts.add(await chartOf('minimal'))
+  const token = fixture.service.adminToken
   const named = (method: string, path: string, body?: unknown) =>
-    world.service.send(method, `/api/v1/orgs/admin/chartrepositories${path}`, {
+    fixture.service.send(method, `/api/v1/orgs/admin/chartrepositories${path}`, {
       token,
       ...(body === undefined ? {} : { body }),
     })
-  await expectStatus(named('POST', '', { name: 'internal', url: world.charts.url, username: 'reader', password }), 201)
+  await expectStatus(
+    named('POST', '', { name: 'internal', url: fixture.charts.url, username: 'reader', password }),
+    201,
+  )
   const source = {
     name: 'minimal',
     version: '',
@@ -232,48 +235,52 @@ const startNamed = async (t: Parameters<typeof startHostileFixture>[0]) => {
     sourceNamespace: '',
     sourceName: 'internal',
   }
-  return { world, elsewhere, named, source, token }
+  return { fixture, elsewhere, named, source, token }
 }
 
 const expected = `Basic ${Buffer.from(`reader:${password}`).toString('base64')}`
 
 test('a chart of a named repository is installed with its credentials, which no answer shows', async (t) => {
-  const { world, named, source } = await startNamed(t)
-  const task = await world.client.done('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace: 'default' })
+  const { fixture, named, source } = await startNamed(t)
+  const task = await fixture.client.done('POST', '/v3/releases/', {
+    ...source,
+    releaseName: 'web',
+    namespace: 'default',
+  })
   t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
-  t.deepEqual([...new Set(world.charts.authorizations)], [expected])
+  t.deepEqual([...new Set(fixture.charts.authorizations)], [expected])
   const shown = await named('GET', '/internal')
   t.is(shown.status, 200)
   const everything = [
     shown.text,
     (await named('GET', '')).text,
     JSON.stringify(task),
-    world.service.logText(),
-    JSON.stringify(world.api.all('v1', 'Secret', 'default')),
+    fixture.service.logText(),
+    JSON.stringify(fixture.api.all('v1', 'Secret', 'default')),
   ].join('\n')
   t.false(everything.includes(password) || everything.includes(expected))
 })
 
 test('credentials stay with their host, where an index or a redirect leads away', async (t) => {
-  const { world, elsewhere, source } = await startNamed(t)
-  world.charts.on('/index.yaml', (_req, res) => {
+  const { fixture, elsewhere, source } = await startNamed(t)
+  fixture.charts.on('/index.yaml', (_req, res) => {
     res.writeHead(200, { 'content-type': 'application/yaml' })
     res.end(
       `apiVersion: v1\nentries:\n  minimal:\n    - {apiVersion: v2, name: minimal, version: 1.0.0, urls: ["${elsewhere.url}/minimal-1.0.0.tgz"]}\n`,
     )
   })
-  await world.client.done('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace: 'default' })
-  world.charts.on('/index.yaml', (_req, res) => {
+  await fixture.client.done('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace: 'default' })
+  fixture.charts.on('/index.yaml', (_req, res) => {
     res.writeHead(302, { location: `${elsewhere.url}/index.yaml` })
     res.end()
   })
-  await world.client.done('POST', '/v3/releases/', { ...source, releaseName: 'other', namespace: 'default' })
+  await fixture.client.done('POST', '/v3/releases/', { ...source, releaseName: 'other', namespace: 'default' })
   t.true(elsewhere.requests.length > 0, 'the other server is one that may be reached')
   t.deepEqual([...new Set(elsewhere.authorizations)], [''])
 })
 
 test('the routes for repositories are no open proxy', async (t) => {
-  const { world, token, named } = await startNamed(t)
+  const { fixture, token, named } = await startNamed(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   for (const url of [
@@ -284,7 +291,7 @@ test('the routes for repositories are no open proxy', async (t) => {
     `oci://127.0.0.1:${trap.port}/x`,
   ]) {
     for (const path of ['/charts', '/charts/minimal/versions']) {
-      const answer = await world.service.send(
+      const answer = await fixture.service.send(
         'GET',
         `/api/v1/chartrepositories${path}?url=${encodeURIComponent(url)}`,
         { token },

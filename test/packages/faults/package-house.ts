@@ -11,10 +11,10 @@ import { migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { startServiceProcess, type ServiceProcess } from '../../support/service-process.ts'
 import { adminLogin, adminPassword } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { chartOf } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
-import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
+import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-fixture.ts'
 
 /**
  * One data folder and one database, on which one service process after the other is started, and a cluster beside it.

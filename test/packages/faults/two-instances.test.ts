@@ -7,7 +7,7 @@ import {
   listen,
   startBusFixture,
   type BusFixture,
-} from '../../bus/bus-world.ts'
+} from '../../bus/bus-fixture.ts'
 import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
@@ -16,7 +16,7 @@ import { until } from '../../support/until.ts'
 import { chartOf } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
 import { chartSource } from '../chart-source.ts'
-import { importedAs, packageClient, startCharts, type PackageClient } from '../package-world.ts'
+import { importedAs, packageClient, startCharts, type PackageClient } from '../package-fixture.ts'
 import { afterAnnotation } from '../../support/workloads/workload-outcome.ts'
 import { openPatiently } from '../../support/databases.ts'
 
@@ -24,7 +24,7 @@ const test = needing('helm', 'mariadb', 'nats')
 
 let api: FakeApi
 let charts: ChartServer
-let world: BusFixture
+let fixture: BusFixture
 let other: ServiceProcess
 let database: SqlDatabase
 let here: PackageClient
@@ -38,14 +38,14 @@ test.before(async () => {
   const slow = await chartOf('harbour', { version: '2.0.0', files: { 'templates/slow.yaml': slowHook } })
   const repository = await startCharts(harbour, slow)
   charts = repository.charts
-  world = await startBusFixture('mysql', {
+  fixture = await startBusFixture('mysql', {
     ...repository.settings,
     MOORAGE_HELM: (await helm())!.helm4,
     MOORAGE_TASK_WORKERS: '3',
   })
-  other = await startServiceProcess({ settings: world.settings })
-  database = await openPatiently(world.settings['MOORAGE_DATABASE_URL']!)
-  const { service } = world
+  other = await startServiceProcess({ settings: fixture.settings })
+  database = await openPatiently(fixture.settings['MOORAGE_DATABASE_URL']!)
+  const { service } = fixture
   const cluster = await importedAs(service.send, service.adminToken, 'admin', api.kubeconfig())
   here = packageClient(service.send, service.adminToken, cluster)
   there = packageClient((...request) => other.send(...request), service.adminToken, cluster)
@@ -54,7 +54,7 @@ test.after.always(async () => {
   await closeClients()
   await database?.close()
   await other?.stop()
-  await world?.stop()
+  await fixture?.stop()
   await charts?.stop()
   await api?.stop()
 })
@@ -121,7 +121,7 @@ test.serial('two that want one release at the same moment: one has it, the other
 })
 
 test.serial('a bus client hears an installation to its end, whichever instance does it', async (t) => {
-  const { service } = world
+  const { service } = fixture
   const connection = await connectWith(await credentialsFrom(service, 'credentials', service.adminToken))
   const responseId = '5a0b4a3e-4e53-4f5c-9f43-0f2f7f7f0a11'
   const { heard } = listen(connection, `natjobs.resp.${responseId}`)

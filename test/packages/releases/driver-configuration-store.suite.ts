@@ -4,7 +4,7 @@ import type { SuiteAbout } from '../../../composition/runtime/port-tests/contrac
 import { contractSuite } from '../../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A store with two accounts that have set nothing. */
-export interface DriverStoreWorld {
+export interface DriverStoreFixture {
   readonly store: DriverConfigurationStore
   readonly account: AccountId
   readonly other: AccountId
@@ -23,26 +23,29 @@ const about: SuiteAbout = {
 }
 
 /** What every DriverConfigurationStore keeps to; each case has its twin of another account. */
-export const driverConfigurationStoreSuite = contractSuite<DriverStoreWorld>(about, (onWorld) => {
-  onWorld('what was put is found as it was, by its account and cluster alone', async (t, { store, account, other }) => {
-    t.is(await store.find(account, uid), undefined)
-    const stored = await store.put(account, uid, 'ConfigMap', at)
-    t.true(stored.id > 0)
-    t.deepEqual(stored, {
-      id: stored.id,
-      userId: account,
-      clusterUid: uid,
-      driver: 'ConfigMap',
-      createdAt: at,
-      updatedAt: at,
-    })
-    t.deepEqual(await store.find(account, uid), stored)
-    t.is(await store.find(other, uid), undefined)
-    t.is(await store.find(account, uid.toUpperCase()), undefined)
-    t.is(await store.find(account, 'another'), undefined)
-  })
+export const driverConfigurationStoreSuite = contractSuite<DriverStoreFixture>(about, (onFixture) => {
+  onFixture(
+    'what was put is found as it was, by its account and cluster alone',
+    async (t, { store, account, other }) => {
+      t.is(await store.find(account, uid), undefined)
+      const stored = await store.put(account, uid, 'ConfigMap', at)
+      t.true(stored.id > 0)
+      t.deepEqual(stored, {
+        id: stored.id,
+        userId: account,
+        clusterUid: uid,
+        driver: 'ConfigMap',
+        createdAt: at,
+        updatedAt: at,
+      })
+      t.deepEqual(await store.find(account, uid), stored)
+      t.is(await store.find(other, uid), undefined)
+      t.is(await store.find(account, uid.toUpperCase()), undefined)
+      t.is(await store.find(account, 'another'), undefined)
+    },
+  )
 
-  onWorld('a second time replaces the driver and keeps the rest', async (t, { store, account, other }) => {
+  onFixture('a second time replaces the driver and keeps the rest', async (t, { store, account, other }) => {
     const first = await store.put(account, uid, 'ConfigMap', at)
     const theirs = await store.put(other, uid, 'ConfigMap', at)
     t.deepEqual(await store.put(account, uid, 'Secret', later), { ...first, driver: 'Secret', updatedAt: later })
@@ -51,14 +54,14 @@ export const driverConfigurationStoreSuite = contractSuite<DriverStoreWorld>(abo
     t.not(first.id, theirs.id)
   })
 
-  onWorld('of several at once one row is made', async (t, { store, account }) => {
+  onFixture('of several at once one row is made', async (t, { store, account }) => {
     const drivers = ['Secret', 'ConfigMap', 'Secret', 'ConfigMap'] as const
     const stored = await Promise.all(drivers.map((driver) => store.put(account, uid, driver, at)))
     t.is(new Set(stored.map(({ id }) => id)).size, 1)
     t.true(drivers.includes((await store.find(account, uid))?.driver as 'Secret'))
   })
 
-  onWorld('settings go with their account', async (t, { store, account, other, removeAccount }) => {
+  onFixture('settings go with their account', async (t, { store, account, other, removeAccount }) => {
     await store.put(account, uid, 'ConfigMap', at)
     await store.put(other, uid, 'ConfigMap', at)
     await removeAccount(account)

@@ -1,6 +1,6 @@
 import { makeSqlDriverConfigurationStore } from '../../../adapters/sql/packages/driver-configuration-store.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { storeWorld } from '../../authz/stored-world.ts'
+import { storeFixture } from '../../authz/stored-fixture.ts'
 import { eachDatabase } from '../../support/databases.ts'
 import { declareSuite } from '../../support/declare-suite.ts'
 import { driverConfigurationStoreSuite } from './driver-configuration-store.suite.ts'
@@ -8,7 +8,7 @@ import { driverConfigurationStoreSuite } from './driver-configuration-store.suit
 for (const database of eachDatabase()) {
   declareSuite(driverConfigurationStoreSuite, database.name, async () => {
     const db = await database.open()
-    await storeWorld(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
+    await storeFixture(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
     return {
       store: makeSqlDriverConfigurationStore(db)(db),
       account: 1 as AccountId,

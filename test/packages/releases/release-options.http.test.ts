@@ -2,33 +2,33 @@
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { needing } from '../../support/components/needing.ts'
 import { chartOf } from '../chart-archive.ts'
-import type { FollowedTask, PackageClient } from '../package-world.ts'
-import { echo, openTasksFixture, releases, type TasksFixture } from './tasks-world.ts'
+import type { FollowedTask, PackageClient } from '../package-fixture.ts'
+import { echo, openTasksFixture, releases, type TasksFixture } from './tasks-fixture.ts'
 
 /** What each option of the four operations does, with a real helm. */
 const test = needing('helm')
 
-let world: TasksFixture
+let fixture: TasksFixture
 let client: PackageClient
 test.before(async () => {
-  world = await openTasksFixture()
-  client = world.as(world.owner)
-  world.charts.add(await echo('1.1.0', { 'values-small.yaml': 'password: fromFile\nsmall: true\n' }))
-  world.charts.add(await echo('2.0.0-rc.1'))
+  fixture = await openTasksFixture()
+  client = fixture.as(fixture.owner)
+  fixture.charts.add(await echo('1.1.0', { 'values-small.yaml': 'password: fromFile\nsmall: true\n' }))
+  fixture.charts.add(await echo('2.0.0-rc.1'))
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const install = (namespace: string, chart: string, more: object = {}): Promise<FollowedTask> =>
-  client.done('POST', `${releases}/`, { ...world.chart(chart), releaseName: 'web', namespace, ...more })
+  client.done('POST', `${releases}/`, { ...fixture.chart(chart), releaseName: 'web', namespace, ...more })
 const upgrade = (namespace: string, chart: string, more: object = {}): Promise<FollowedTask> =>
-  client.done('PUT', `${releases}/web/`, { ...world.chart(chart), namespace, ...more })
+  client.done('PUT', `${releases}/web/`, { ...fixture.chart(chart), namespace, ...more })
 const content = async (namespace: string) =>
   (await client.send('GET', `${releases}/web/content?namespace=${namespace}`)).json
 /** The values that the templates saw. */
 const seen = (namespace: string): FreeObject =>
   JSON.parse(
     (
-      world.fake.find('v1', 'ConfigMap', namespace, 'web-echo') as unknown as {
+      fixture.fake.find('v1', 'ConfigMap', namespace, 'web-echo') as unknown as {
         readonly data: { readonly values: string }
       }
     ).data.values,
@@ -38,7 +38,7 @@ const said = (task: FollowedTask): string =>
 const plain = ({ global: _global, ...values }: FreeObject): FreeObject => values
 
 test.serial('values come from a file of the chart, a patch, or lines over it', async (t) => {
-  const namespace = world.namespace()
+  const namespace = fixture.namespace()
   t.is((await install(namespace, 'echo', { version: '1.1.0', valuesFile: 'values-small.yaml' })).state, 'succeeded')
   t.deepEqual(plain(seen(namespace)), { password: 'fromFile', small: true })
   await upgrade(namespace, 'echo', {
@@ -69,7 +69,7 @@ test.serial('values come from a file of the chart, a patch, or lines over it', a
 })
 
 test.serial('whole numbers beyond 2^53 reach helm in every form, and as a default of the chart', async (t) => {
-  world.charts.add(await echo('0.9.0', { 'values.yaml': 'id: 9223372036854775807\n' }))
+  fixture.charts.add(await echo('0.9.0', { 'values.yaml': 'id: 9223372036854775807\n' }))
   const wide = '9007199254740993'
   for (const given of [
     `"values":["big=${wide}"]`,
@@ -78,8 +78,8 @@ test.serial('whole numbers beyond 2^53 reach helm in every form, and as a defaul
     `"replaceValues":{"big":${wide}}`,
     `"valuesPatch":[{"op":"add","path":"/big","value":${wide}}]`,
   ]) {
-    const namespace = world.namespace()
-    const chart = JSON.stringify({ ...world.chart('echo', '0.9.0'), releaseName: 'web', namespace }).slice(0, -1)
+    const namespace = fixture.namespace()
+    const chart = JSON.stringify({ ...fixture.chart('echo', '0.9.0'), releaseName: 'web', namespace }).slice(0, -1)
     const task = await client.done('POST', `${releases}/`, `${chart},${given}}`)
     t.is(task.state, 'succeeded', `${given}: ${task.error}`)
     // Helm 4.1 reads values as floats, so it shows the number next to it.
@@ -91,7 +91,7 @@ test.serial('whole numbers beyond 2^53 reach helm in every form, and as a defaul
 test.serial(
   'an upgrade without values keeps them, resetValues does not, reuseValues puts the new ones over them',
   async (t) => {
-    const namespace = world.namespace()
+    const namespace = fixture.namespace()
     await install(namespace, 'echo', { values: ['password=first,more=1'] })
     await upgrade(namespace, 'echo')
     t.deepEqual(plain(seen(namespace)), { password: 'first', fails: false, list: [], more: 1 })
@@ -106,8 +106,8 @@ test.serial(
 
 test.serial('what a user sets is stored, and defaults come from the chart of each revision', async (t) => {
   const defaults = (tag: string) => ({ 'values.yaml': `replicas: 1\nimage: {name: nginx, tag: "${tag}"}\nlist: [a]\n` })
-  world.charts.add(await echo('0.1.0', defaults('1.0')))
-  world.charts.add(await echo('0.2.0', defaults('2.0')))
+  fixture.charts.add(await echo('0.1.0', defaults('1.0')))
+  fixture.charts.add(await echo('0.2.0', defaults('2.0')))
   const [first, second] = [{ version: '0.1.0' }, { version: '0.2.0' }]
   for (const given of [
     { values: ['replicas=3'] },
@@ -115,7 +115,7 @@ test.serial('what a user sets is stored, and defaults come from the chart of eac
     { kv_pairs: [{ K: 'replicas', V: 3 }] },
     { valuesFile: 'values.yaml', valuesPatch: [{ op: 'replace', path: '/replicas', value: 3 }] },
   ]) {
-    const namespace = world.namespace()
+    const namespace = fixture.namespace()
     t.is((await install(namespace, 'echo', { ...first, ...given })).state, 'succeeded')
     t.deepEqual((await content(namespace)).config, { replicas: 3 }, JSON.stringify(given))
     const task = await upgrade(
@@ -130,7 +130,7 @@ test.serial('what a user sets is stored, and defaults come from the chart of eac
     )
     t.notRegex(said(task), /only defaults/)
   }
-  const namespace = world.namespace()
+  const namespace = fixture.namespace()
   await install(namespace, 'echo', { ...first, values: ['list[1]=b'] })
   t.deepEqual((await content(namespace)).config, { list: ['a', 'b'] })
   const kept = await upgrade(namespace, 'echo', { ...second, reuseValues: true, values: ['replicas=2'], dryRun: true })
@@ -144,7 +144,7 @@ test.serial('what a user sets is stored, and defaults come from the chart of eac
 })
 
 test.serial('a record that stores the defaults of its chart keeps them, with a warning that names them', async (t) => {
-  const namespace = world.namespace()
+  const namespace = fixture.namespace()
   // The complete set, as this service once stored it.
   await install(namespace, 'echo', {
     version: '0.1.0',
@@ -163,7 +163,7 @@ test.serial('a record that stores the defaults of its chart keeps them, with a w
 })
 
 test.serial('versions: the newest stable one, a range, and what is before a release only with devel', async (t) => {
-  const namespace = world.namespace()
+  const namespace = fixture.namespace()
   const chartIn = async (): Promise<string> => (await content(namespace)).chart.metadata.version
   t.is((await install(namespace, 'echo')).state, 'succeeded')
   t.is(await chartIn(), '1.1.0')
@@ -193,28 +193,28 @@ test.serial('partOf, description, createNamespace and maxHistory reach the recor
 })
 
 test.serial('an upgrade with install makes a release, in the namespace default unless told', async (t) => {
-  const namespace = world.namespace()
-  t.is((await client.send('PUT', `${releases}/web/`, { ...world.chart('echo'), namespace })).status, 404)
+  const namespace = fixture.namespace()
+  t.is((await client.send('PUT', `${releases}/web/`, { ...fixture.chart('echo'), namespace })).status, 404)
   t.is((await upgrade(namespace, 'echo', { install: true })).state, 'succeeded')
   t.like(await content(namespace), { version: 1, info: { status: 'deployed' } })
-  const fresh = await client.done('PUT', `${releases}/nowhere-yet/`, { ...world.chart('minimal'), install: true })
+  const fresh = await client.done('PUT', `${releases}/nowhere-yet/`, { ...fixture.chart('minimal'), install: true })
   t.like(fresh, { state: 'succeeded', result: { release: 'nowhere-yet', namespace: 'default', revision: 1 } })
 })
 
 test.serial(
   'a release is found without its namespace where there is one of its name, by body or by query',
   async (t) => {
-    const namespace = world.namespace()
-    await client.done('POST', `${releases}/`, { ...world.chart('minimal'), releaseName: 'only', namespace })
-    const found = await client.done('PUT', `${releases}/only/`, world.chart('minimal'))
+    const namespace = fixture.namespace()
+    await client.done('POST', `${releases}/`, { ...fixture.chart('minimal'), releaseName: 'only', namespace })
+    const found = await client.done('PUT', `${releases}/only/`, fixture.chart('minimal'))
     t.like(found.result, { namespace, revision: 2 })
     await client.done('POST', `${releases}/`, {
-      ...world.chart('minimal'),
+      ...fixture.chart('minimal'),
       releaseName: 'only',
-      namespace: world.namespace(),
+      namespace: fixture.namespace(),
     })
     for (const [method, path, body] of [
-      ['PUT', 'only/', world.chart('minimal')],
+      ['PUT', 'only/', fixture.chart('minimal')],
       ['DELETE', 'only/', undefined],
       ['POST', 'only/rollback', {}],
     ] as const) {
@@ -234,8 +234,8 @@ test.serial(
 test.serial(
   'a dry run of the client alone asks the cluster for nothing that changes, and shows definitions where they are wanted',
   async (t) => {
-    const namespace = world.namespace()
-    const before = world.fake.calls.length
+    const namespace = fixture.namespace()
+    const before = fixture.fake.calls.length
     const task = await install(namespace, 'definitions', { clientOnly: true, includeCRDs: true })
     t.is(task.state, 'succeeded', task.error)
     t.deepEqual(
@@ -245,7 +245,7 @@ test.serial(
       1,
     )
     t.deepEqual(
-      world.fake.calls
+      fixture.fake.calls
         .slice(before)
         .filter(
           ({ verb, group }) =>
@@ -257,12 +257,12 @@ test.serial(
 )
 
 test.serial('definitions that differ are reported, and do not change', async (t) => {
-  const namespace = world.namespace()
+  const namespace = fixture.namespace()
   const first = await install(namespace, 'definitions')
   t.is(first.state, 'succeeded', first.error)
   t.regex(said(first), /1 CRD will be created/)
   const name = 'berths.harbour.example.com'
-  const definition = () => world.fake.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, name)
+  const definition = () => fixture.fake.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, name)
   const crd = definition()!
   const same = await upgrade(namespace, 'definitions')
   t.notRegex(said(same), /CRD/)
@@ -272,7 +272,7 @@ test.serial('definitions that differ are reported, and do not change', async (t)
     metadata: { name },
     spec: { ...(crd as unknown as { readonly spec: object }).spec, scope: 'Cluster' },
   })
-  world.charts.add(await chartOf('definitions', { version: '3.0.0', files: { 'crds/berths.yaml': changed } }))
+  fixture.charts.add(await chartOf('definitions', { version: '3.0.0', files: { 'crds/berths.yaml': changed } }))
   const told = await upgrade(namespace, 'definitions', { version: '3.0.0' })
   t.is(told.state, 'succeeded', told.error)
   t.regex(said(told), /1 CRD differs, not applied: berths\.harbour\.example\.com/)
@@ -282,7 +282,7 @@ test.serial('definitions that differ are reported, and do not change', async (t)
 test.serial(
   'what does not become ready is named with its reason, first in the error, and what is live is said',
   async (t) => {
-    const namespace = world.namespace()
+    const namespace = fixture.namespace()
     await install(namespace, 'harbour', { values: ['hooks.isOn=false'], wait: true, timeout: 60 })
     const task = await upgrade(namespace, 'harbour', {
       values: ['hooks.isOn=false,outcome=fail'],
@@ -297,15 +297,15 @@ test.serial(
 )
 
 test.serial('a rollback with recreate deletes the pods of the workloads, and of nothing else', async (t) => {
-  const namespace = world.namespace()
+  const namespace = fixture.namespace()
   await install(namespace, 'harbour', { values: ['hooks.isOn=false'], wait: true, timeout: 60 })
-  world.fake.put({
+  fixture.fake.put({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'bystander', namespace, labels: { app: 'other' } },
     spec: { containers: [] },
   } as never)
-  const podsOf = () => world.fake.all('v1', 'Pod', namespace).map(({ metadata }) => metadata.name)
+  const podsOf = () => fixture.fake.all('v1', 'Pod', namespace).map(({ metadata }) => metadata.name)
   const before = podsOf()
   await upgrade(namespace, 'harbour', { values: ['hooks.isOn=false,greeting=moin'], wait: true, timeout: 60 })
   const [pod] = before.filter((name) => name !== 'bystander' && podsOf().includes(name))

@@ -1,18 +1,18 @@
 import test from 'ava'
-import type { Person } from '../../clusters/cluster-world.ts'
-import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
+import type { Person } from '../../clusters/cluster-fixture.ts'
+import { expectStatus, importCluster } from '../../clusters/cluster-fixture.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
-import type { ReadsFixture } from './reads-world.ts'
-import { openReadsFixture } from './reads-world.ts'
+import type { ReadsFixture } from './reads-fixture.ts'
+import { openReadsFixture } from './reads-fixture.ts'
 import { recordObject } from '../../helm/records/records.ts'
 
 /** Whose rights count: those in the organization, those of the token, and those that the cluster gives the person. */
-let world: ReadsFixture
+let fixture: ReadsFixture
 test.before(async () => {
-  world = await openReadsFixture()
-  world.fake.put(await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1 }))
+  fixture = await openReadsFixture()
+  fixture.fake.put(await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1 }))
 })
-test.after.always(() => world.stop())
+test.after.always(() => fixture.stop())
 
 /** What the cluster is told that a person is. */
 const userOf = ({ login }: Person): string => `moorage:${login}`
@@ -20,58 +20,61 @@ const reads = ['/v3/releases', '/v3/releases/web', '/v3/releases/web/content', '
 const driverReads = ['/tiller-config', '/tiller-config/default']
 
 test.serial('who may connect to the cluster reads its releases, as themselves', async (t) => {
-  for (const person of [world.owner, world.member]) {
-    const before = world.fake.calls.length
-    for (const path of reads) await expectStatus(world.get(path, person), 200)
-    const users = new Set(world.fake.calls.slice(before).map(({ user }) => user))
+  for (const person of [fixture.owner, fixture.member]) {
+    const before = fixture.fake.calls.length
+    for (const path of reads) await expectStatus(fixture.get(path, person), 200)
+    const users = new Set(fixture.fake.calls.slice(before).map(({ user }) => user))
     t.deepEqual([...users], [userOf(person)])
   }
 })
 
 test.serial('who may only see the cluster, or nothing of it, is refused before it is asked', async (t) => {
-  const before = world.fake.calls.length
+  const before = fixture.fake.calls.length
   for (const path of [...reads, ...driverReads]) {
-    t.is((await world.get(path, world.viewer)).status, 403, path)
-    t.is((await world.get(path, world.stranger)).status, 404, path)
-    t.is((await world.service.send('GET', `${world.helm}${path}`)).status, 401, path)
-    const narrow = await world.service.tokenFor(world.owner.login, ['read:user'])
-    t.is((await world.get(path, { ...world.owner, token: narrow })).status, 403, path)
+    t.is((await fixture.get(path, fixture.viewer)).status, 403, path)
+    t.is((await fixture.get(path, fixture.stranger)).status, 404, path)
+    t.is((await fixture.service.send('GET', `${fixture.helm}${path}`)).status, 401, path)
+    const narrow = await fixture.service.tokenFor(fixture.owner.login, ['read:user'])
+    t.is((await fixture.get(path, { ...fixture.owner, token: narrow })).status, 403, path)
   }
-  t.is(world.fake.calls.length, before)
+  t.is(fixture.fake.calls.length, before)
 })
 
 test.serial('a caller whom the cluster refuses gets no row, also of what is kept for others', async (t) => {
-  const warm = await expectStatus(world.get('/v3/releases', world.owner), 200)
+  const warm = await expectStatus(fixture.get('/v3/releases', fixture.owner), 200)
   t.is(warm.json.length, 1)
-  const allow = world.fake.rules.forbid({ user: userOf(world.member), resource: 'secrets' })
+  const allow = fixture.fake.rules.forbid({ user: userOf(fixture.member), resource: 'secrets' })
   for (const path of reads) {
-    const refused = await world.get(path, world.member)
+    const refused = await fixture.get(path, fixture.member)
     t.is(refused.status, 403, path)
-    t.true(refused.json.message.includes(`User "${userOf(world.member)}" cannot list resource "secrets"`), refused.text)
+    t.true(
+      refused.json.message.includes(`User "${userOf(fixture.member)}" cannot list resource "secrets"`),
+      refused.text,
+    )
     t.false(refused.text.includes('Release of web'))
-    await expectStatus(world.get(path, world.owner), 200)
+    await expectStatus(fixture.get(path, fixture.owner), 200)
   }
   allow()
-  t.deepEqual((await expectStatus(world.get('/v3/releases', world.member), 200)).json, warm.json)
+  t.deepEqual((await expectStatus(fixture.get('/v3/releases', fixture.member), 200)).json, warm.json)
 })
 
 test.serial('who has rights in one namespace reads there, and is refused elsewhere', async (t) => {
-  world.fake.put(await recordObject('Secret', { name: 'web', namespace: 'vault', version: 1 }))
-  await expectStatus(world.get('/v3/releases', world.owner), 200)
+  fixture.fake.put(await recordObject('Secret', { name: 'web', namespace: 'vault', version: 1 }))
+  await expectStatus(fixture.get('/v3/releases', fixture.owner), 200)
   const rules = [
-    world.fake.rules.forbid({ user: userOf(world.member), namespace: '' }),
-    world.fake.rules.forbid({ user: userOf(world.member), namespace: 'vault' }),
+    fixture.fake.rules.forbid({ user: userOf(fixture.member), namespace: '' }),
+    fixture.fake.rules.forbid({ user: userOf(fixture.member), namespace: 'vault' }),
   ]
-  t.is((await world.get('/v3/releases', world.member)).status, 403)
-  t.is((await world.get('/v3/releases?namespace=vault', world.member)).status, 403)
-  t.is((await world.get('/v3/releases/web/content?namespace=vault', world.member)).status, 403)
+  t.is((await fixture.get('/v3/releases', fixture.member)).status, 403)
+  t.is((await fixture.get('/v3/releases?namespace=vault', fixture.member)).status, 403)
+  t.is((await fixture.get('/v3/releases/web/content?namespace=vault', fixture.member)).status, 403)
   t.deepEqual(
-    (await expectStatus(world.get('/v3/releases?namespace=shop', world.member), 200)).json.map(
+    (await expectStatus(fixture.get('/v3/releases?namespace=shop', fixture.member), 200)).json.map(
       ({ namespace }: { namespace: string }) => namespace,
     ),
     ['shop'],
   )
-  await expectStatus(world.get('/v3/releases/web/content?namespace=shop', world.member), 200)
+  await expectStatus(fixture.get('/v3/releases/web/content?namespace=shop', fixture.member), 200)
   for (const allow of rules) allow()
 })
 
@@ -86,23 +89,23 @@ test.serial(
         JSON.stringify({
           apiVersion: 'v1',
           kind: 'Namespace',
-          metadata: { name: 'kube-system', uid: world.fake.uid },
+          metadata: { name: 'kube-system', uid: fixture.fake.uid },
         }),
       )
     })
     await expectStatus(
-      importCluster(world.service.send, world.stranger.token, world.otherOrg, 'prod', twin.kubeconfig()),
+      importCluster(fixture.service.send, fixture.stranger.token, fixture.otherOrg, 'prod', twin.kubeconfig()),
       200,
     )
     const theirs = (path: string) =>
-      world.service.send('GET', `/api/v1/clusters/${world.otherOrg}/prod/helm${path}`, {
-        token: world.stranger.token,
+      fixture.service.send('GET', `/api/v1/clusters/${fixture.otherOrg}/prod/helm${path}`, {
+        token: fixture.stranger.token,
       })
-    t.is((await expectStatus(theirs('/tiller-config'), 200)).json.clusterID, world.fake.uid)
+    t.is((await expectStatus(theirs('/tiller-config'), 200)).json.clusterID, fixture.fake.uid)
     t.deepEqual((await expectStatus(theirs('/v3/releases'), 200)).json, [])
     // The same object by uid and version, with another content.
-    await expectStatus(world.get('/v3/releases?namespace=shop', world.owner), 200)
-    const known = world.fake.find('v1', 'Secret', 'shop', 'sh.helm.release.v1.web.v1')
+    await expectStatus(fixture.get('/v3/releases?namespace=shop', fixture.owner), 200)
+    const known = fixture.fake.find('v1', 'Secret', 'shop', 'sh.helm.release.v1.web.v1')
     const forged = await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1, description: 'Forged' })
     const object = {
       ...forged,
@@ -114,13 +117,13 @@ test.serial(
     })
     t.is((await expectStatus(theirs('/v3/releases?namespace=shop'), 200)).json[0].info.description, 'Forged')
     t.is(
-      (await expectStatus(world.get('/v3/releases?namespace=shop', world.owner), 200)).json[0].info.description,
+      (await expectStatus(fixture.get('/v3/releases?namespace=shop', fixture.owner), 200)).json[0].info.description,
       'Release of web',
     )
     t.is(
       (
-        await world.service.send('GET', `/api/v1/clusters/${world.otherOrg}/prod/helm/v3/releases`, {
-          token: world.owner.token,
+        await fixture.service.send('GET', `/api/v1/clusters/${fixture.otherOrg}/prod/helm/v3/releases`, {
+          token: fixture.owner.token,
         })
       ).status,
       404,
@@ -129,8 +132,8 @@ test.serial(
 )
 
 test.serial('a cluster that does not answer is reported', async (t) => {
-  const stop = world.fake.rules.fail({ resource: 'secrets' }, 503, 'ServiceUnavailable', 'not now')
-  const answer = await world.get('/v3/releases')
+  const stop = fixture.fake.rules.fail({ resource: 'secrets' }, 503, 'ServiceUnavailable', 'not now')
+  const answer = await fixture.get('/v3/releases')
   t.is(answer.status, 500)
   t.true(answer.json.message.includes('not now'))
   stop()

@@ -1,11 +1,11 @@
 // process: waiting - uses components
 import { randomUUID } from 'node:crypto'
-import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../../clusters/cluster-fixture.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
 import { until } from '../../support/until.ts'
-import type { TasksFixture } from './tasks-world.ts'
-import { echo, openTasksFixture, releases } from './tasks-world.ts'
+import type { TasksFixture } from './tasks-fixture.ts'
+import { echo, openTasksFixture, releases } from './tasks-fixture.ts'
 
 /**
  * Install, upgrade, rollback and uninstall over HTTP: whose rights count and when, what is refused early, and what
@@ -13,11 +13,11 @@ import { echo, openTasksFixture, releases } from './tasks-world.ts'
  */
 const test = needing('helm')
 
-let world: TasksFixture
+let fixture: TasksFixture
 test.before(async () => {
-  world = await openTasksFixture()
+  fixture = await openTasksFixture()
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const changing = (calls: TasksFixture['fake']['calls']) =>
   calls.filter(
@@ -25,53 +25,57 @@ const changing = (calls: TasksFixture['fake']['calls']) =>
       ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) && group !== 'authorization.k8s.io',
   )
 const installBody = (namespace: string, chart = 'minimal', more: object = {}) => ({
-  ...world.chart(chart),
+  ...fixture.chart(chart),
   releaseName: 'web',
   namespace,
   ...more,
 })
 const operations = (namespace: string): readonly (readonly [string, string, object])[] => [
   ['POST', `${releases}/`, installBody(namespace)],
-  ['PUT', `${releases}/web/`, { ...world.chart('minimal'), namespace }],
+  ['PUT', `${releases}/web/`, { ...fixture.chart('minimal'), namespace }],
   ['POST', `${releases}/web/rollback`, { namespace }],
   ['DELETE', `${releases}/web/`, { namespace }],
 ]
 
 test.serial('who may not connect starts nothing, and an outsider learns nothing', async (t) => {
-  const namespace = world.namespace()
-  await world.as(world.owner).done('POST', `${releases}/`, installBody(namespace))
-  const before = world.fake.calls.length
+  const namespace = fixture.namespace()
+  await fixture.as(fixture.owner).done('POST', `${releases}/`, installBody(namespace))
+  const before = fixture.fake.calls.length
   for (const [method, path, body] of operations(namespace)) {
-    t.is((await world.as(world.viewer).send(method, path, body)).status, 403, `${method} ${path}`)
-    t.is((await world.as(world.stranger).send(method, path, body)).status, 404, `${method} ${path}`)
+    t.is((await fixture.as(fixture.viewer).send(method, path, body)).status, 403, `${method} ${path}`)
+    t.is((await fixture.as(fixture.stranger).send(method, path, body)).status, 404, `${method} ${path}`)
     t.is(
-      (await world.service.send(method, `/api/v1/clusters/${world.org}/prod/helm${path}`, { body })).status,
+      (await fixture.service.send(method, `/api/v1/clusters/${fixture.org}/prod/helm${path}`, { body })).status,
       401,
       `${method} ${path}`,
     )
-    const reader = await world.service.tokenFor(world.owner.login, ['read:cluster'])
-    t.is((await world.as({ ...world.owner, token: reader }).send(method, path, body)).status, 403, `${method} ${path}`)
+    const reader = await fixture.service.tokenFor(fixture.owner.login, ['read:cluster'])
+    t.is(
+      (await fixture.as({ ...fixture.owner, token: reader }).send(method, path, body)).status,
+      403,
+      `${method} ${path}`,
+    )
   }
-  t.is(world.fake.calls.length, before)
+  t.is(fixture.fake.calls.length, before)
 })
 
 test.serial(
   'a task works as the person who asked, on their cluster and on no other, and only its tenant sees it',
   async (t) => {
-    const namespace = world.namespace()
-    const [before, twinBefore] = [world.fake.calls.length, world.twin.calls.length]
-    const task = await world.as(world.member).done('POST', `${releases}/`, installBody(namespace))
+    const namespace = fixture.namespace()
+    const [before, twinBefore] = [fixture.fake.calls.length, fixture.twin.calls.length]
+    const task = await fixture.as(fixture.member).done('POST', `${releases}/`, installBody(namespace))
     t.is(task.state, 'succeeded', task.error)
-    const users = new Set(world.fake.calls.slice(before).map(({ user }) => user))
-    t.deepEqual([...users], [`moorage:${world.member.login}`])
-    t.is(world.twin.calls.length, twinBefore)
-    t.is((await world.service.send('GET', `/api/v1/tasks/${task.id}`, { token: world.stranger.token })).status, 404)
+    const users = new Set(fixture.fake.calls.slice(before).map(({ user }) => user))
+    t.deepEqual([...users], [`moorage:${fixture.member.login}`])
+    t.is(fixture.twin.calls.length, twinBefore)
+    t.is((await fixture.service.send('GET', `/api/v1/tasks/${task.id}`, { token: fixture.stranger.token })).status, 404)
     // The twin: the other organization's cluster of the same name, by the same words.
-    const theirs = await world
-      .as(world.stranger, `${world.otherOrg}/prod`)
+    const theirs = await fixture
+      .as(fixture.stranger, `${fixture.otherOrg}/prod`)
       .done('POST', `${releases}/`, installBody('default'))
     t.is(theirs.state, 'succeeded', theirs.error)
-    t.is((await world.service.send('GET', `/api/v1/tasks/${theirs.id}`, { token: world.owner.token })).status, 404)
+    t.is((await fixture.service.send('GET', `/api/v1/tasks/${theirs.id}`, { token: fixture.owner.token })).status, 404)
   },
 )
 
@@ -105,47 +109,56 @@ const bad: readonly (readonly [string, object])[] = [
   ['createNamespace', { createNamespace: 'true' }],
 ]
 test.serial('wrong options are refused by 422 that names the field, and nothing is asked or written', async (t) => {
-  const namespace = world.namespace()
-  const before = world.fake.calls.length
+  const namespace = fixture.namespace()
+  const before = fixture.fake.calls.length
   for (const [field, wrong] of bad) {
-    const answer = await world.as(world.owner).send('POST', `${releases}/`, { ...installBody(namespace), ...wrong })
+    const answer = await fixture.as(fixture.owner).send('POST', `${releases}/`, { ...installBody(namespace), ...wrong })
     t.is(answer.status, 422, `${JSON.stringify(wrong)}: ${answer.text}`)
     t.true(answer.json.message.includes(field), `${JSON.stringify(wrong)}: ${answer.text}`)
   }
   t.is(
     (
-      await world
-        .as(world.owner)
-        .send('PUT', `${releases}/web/`, { ...world.chart('minimal'), namespace, maxHistory: -1 })
+      await fixture
+        .as(fixture.owner)
+        .send('PUT', `${releases}/web/`, { ...fixture.chart('minimal'), namespace, maxHistory: -1 })
     ).status,
     422,
   )
-  t.is((await world.as(world.owner).send('POST', `${releases}/web/rollback`, { namespace, version: -1 })).status, 422)
-  t.is((await world.as(world.owner).send('DELETE', `${releases}/web/?purge=perhaps`)).status, 422)
-  const misnamed = await world.as(world.owner).send('DELETE', `${releases}/web/?namespace=${namespace}&response-id=a.b`)
+  t.is(
+    (await fixture.as(fixture.owner).send('POST', `${releases}/web/rollback`, { namespace, version: -1 })).status,
+    422,
+  )
+  t.is((await fixture.as(fixture.owner).send('DELETE', `${releases}/web/?purge=perhaps`)).status, 422)
+  const misnamed = await fixture
+    .as(fixture.owner)
+    .send('DELETE', `${releases}/web/?namespace=${namespace}&response-id=a.b`)
   t.deepEqual([misnamed.status, misnamed.json.code], [400, 'InvalidQuery'])
   t.regex(misnamed.json.message, /response-id must be 1 to 64 of the characters/)
-  t.deepEqual(changing(world.fake.calls.slice(before)), [])
+  t.deepEqual(changing(fixture.fake.calls.slice(before)), [])
 })
 
 test.serial('unknown options are accepted', async (t) => {
-  const task = await world
-    .as(world.owner)
-    .done('POST', `${releases}/`, installBody(world.namespace(), 'minimal', { generateName: false, unknown: { a: 1 } }))
+  const task = await fixture
+    .as(fixture.owner)
+    .done(
+      'POST',
+      `${releases}/`,
+      installBody(fixture.namespace(), 'minimal', { generateName: false, unknown: { a: 1 } }),
+    )
   t.is(task.state, 'succeeded', task.error)
 })
 
 test.serial('of two installations of one name at once exactly one is accepted', async (t) => {
-  const namespace = world.namespace()
+  const namespace = fixture.namespace()
   const answers = await Promise.all(
-    Array.from({ length: 6 }, () => world.as(world.owner).send('POST', `${releases}/`, installBody(namespace))),
+    Array.from({ length: 6 }, () => fixture.as(fixture.owner).send('POST', `${releases}/`, installBody(namespace))),
   )
   t.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409, 409])
   const refused = answers.find(({ status }) => status === 409)
   t.regex(refused?.json.message ?? '', /Install release web/)
   const accepted = answers.find(({ status }) => status === 200)
-  t.is((await world.as(world.owner).follow(accepted?.json.id as string)).state, 'succeeded')
-  const later = await world.as(world.owner).send('POST', `${releases}/`, installBody(namespace))
+  t.is((await fixture.as(fixture.owner).follow(accepted?.json.id as string)).state, 'succeeded')
+  const later = await fixture.as(fixture.owner).send('POST', `${releases}/`, installBody(namespace))
   t.is(later.status, 409)
   t.regex(later.json.message, /revision 1, deployed\. Upgrade it/)
 })
@@ -153,8 +166,8 @@ test.serial('of two installations of one name at once exactly one is accepted', 
 test.serial(
   'the same request with the same response-id is answered as before, another request with it is refused',
   async (t) => {
-    const namespace = world.namespace()
-    const client = world.as(world.owner)
+    const namespace = fixture.namespace()
+    const client = fixture.as(fixture.owner)
     for (const [method, path, body] of operations(namespace)) {
       const at = `${path}?response-id=${randomUUID()}`
       const first = await expectStatus(client.send(method, at, body), 200)
@@ -172,14 +185,14 @@ test.serial(
 )
 
 test.serial('a release that another helm left pending is not touched, and the caller gets advice', async (t) => {
-  const namespace = world.namespace()
-  const client = world.as(world.owner)
+  const namespace = fixture.namespace()
+  const client = fixture.as(fixture.owner)
   await client.done('POST', `${releases}/`, installBody(namespace))
-  await client.done('PUT', `${releases}/web/`, { ...world.chart('minimal'), namespace })
+  await client.done('PUT', `${releases}/web/`, { ...fixture.chart('minimal'), namespace })
   const name = 'sh.helm.release.v1.web.v2'
-  const record = world.fake.find('v1', 'Secret', namespace, name)!
+  const record = fixture.fake.find('v1', 'Secret', namespace, name)!
   const labels = { ...record.metadata.labels, status: 'pending-upgrade' }
-  world.fake.put({ ...record, metadata: { ...record.metadata, labels } })
+  fixture.fake.put({ ...record, metadata: { ...record.metadata, labels } })
   for (const [method, path, body] of operations(namespace).slice(0, 2)) {
     const answer = await client.send(method, path, body)
     t.is(answer.status, 409, answer.text)
@@ -198,120 +211,121 @@ test.serial('a release that another helm left pending is not touched, and the ca
 })
 
 test.serial('rights are asked again when the work begins', async (t) => {
-  const namespace = world.namespace()
-  const held = world.fake.rules.hold({
-    user: `moorage:${world.member.login}`,
+  const namespace = fixture.namespace()
+  const held = fixture.fake.rules.hold({
+    user: `moorage:${fixture.member.login}`,
     resource: 'secrets',
     verb: 'list',
     namespace,
   })
-  const answer = world.as(world.member).send('POST', `${releases}/`, installBody(namespace))
+  const answer = fixture.as(fixture.member).send('POST', `${releases}/`, installBody(namespace))
   await held.arrived
   await expectStatus(
-    world.service.send('DELETE', `/api/v1/teams/${world.connecting.teamId}/members/${world.member.login}`, {
-      token: world.owner.token,
+    fixture.service.send('DELETE', `/api/v1/teams/${fixture.connecting.teamId}/members/${fixture.member.login}`, {
+      token: fixture.owner.token,
     }),
     204,
   )
   held.release()
   const { id } = (await expectStatus(answer, 200)).json as { readonly id: string }
-  const before = world.fake.calls.length
-  const task = await world.as(world.owner).follow(id)
+  const before = fixture.fake.calls.length
+  const task = await fixture.as(fixture.owner).follow(id)
   t.like(task, {
     state: 'failed',
     message: 'Nothing was changed.',
     error: 'You may no longer connect to this cluster.',
   })
-  t.deepEqual(changing(world.fake.calls.slice(before)), [])
+  t.deepEqual(changing(fixture.fake.calls.slice(before)), [])
   await expectStatus(
-    world.service.send('PUT', `/api/v1/teams/${world.connecting.teamId}/members/${world.member.login}`, {
-      token: world.owner.token,
+    fixture.service.send('PUT', `/api/v1/teams/${fixture.connecting.teamId}/members/${fixture.member.login}`, {
+      token: fixture.owner.token,
     }),
     204,
   )
 })
 
 test.serial('a revoked token begins nothing any more', async (t) => {
-  const namespace = world.namespace()
-  const person = await world.people.person('leaver')
-  const org = await world.people.organization(person)
+  const namespace = fixture.namespace()
+  const person = await fixture.people.person('leaver')
+  const org = await fixture.people.organization(person)
   const cluster = await startFakeApi()
   t.teardown(() => cluster.stop())
-  await expectStatus(importCluster(world.service.send, person.token, org, 'own', cluster.kubeconfig()), 200)
+  await expectStatus(importCluster(fixture.service.send, person.token, org, 'own', cluster.kubeconfig()), 200)
   const held = cluster.rules.hold({ resource: 'secrets', verb: 'list' })
-  const second = await world.service.tokenFor(person.login)
-  const answer = world
+  const second = await fixture.service.tokenFor(person.login)
+  const answer = fixture
     .as({ ...person, token: second }, `${org}/own`)
     .send('POST', `${releases}/`, installBody(namespace))
   await held.arrived
   const basic = [person.login, 'quiet-harbour-lantern-7'] as const
-  const tokens = (await expectStatus(world.service.send('GET', `/api/v1/users/${person.login}/tokens`, { basic }), 200))
-    .json as readonly { readonly id: number }[]
+  const tokens = (
+    await expectStatus(fixture.service.send('GET', `/api/v1/users/${person.login}/tokens`, { basic }), 200)
+  ).json as readonly { readonly id: number }[]
   const newest = Math.max(...tokens.map(({ id }) => id))
-  await expectStatus(world.service.send('DELETE', `/api/v1/users/${person.login}/tokens/${newest}`, { basic }), 204)
+  await expectStatus(fixture.service.send('DELETE', `/api/v1/users/${person.login}/tokens/${newest}`, { basic }), 204)
   held.release()
   const { id } = (await expectStatus(answer, 200)).json as { readonly id: string }
-  const task = await world.as(person, `${org}/own`).follow(id)
+  const task = await fixture.as(person, `${org}/own`).follow(id)
   t.is(task.state, 'failed')
   t.deepEqual(changing(cluster.calls), [])
 })
 
 test.serial('a cluster that was replaced by another one under its name is not the one that was meant', async (t) => {
-  const person = await world.people.person('mover')
-  const org = await world.people.organization(person)
+  const person = await fixture.people.person('mover')
+  const org = await fixture.people.organization(person)
   const [first, second] = await Promise.all([startFakeApi(), startFakeApi()])
   t.teardown(async () => void (await Promise.all([first.stop(), second.stop()])))
-  await expectStatus(importCluster(world.service.send, person.token, org, 'own', first.kubeconfig()), 200)
+  await expectStatus(importCluster(fixture.service.send, person.token, org, 'own', first.kubeconfig()), 200)
   const held = first.rules.hold({ resource: 'secrets', verb: 'list' })
-  const answer = world.as(person, `${org}/own`).send('POST', `${releases}/`, installBody('default'))
+  const answer = fixture.as(person, `${org}/own`).send('POST', `${releases}/`, installBody('default'))
   await held.arrived
   await expectStatus(
-    world.service.send('POST', `/api/v1/clustersv2/${org}/own/remove`, { token: person.token, body: {} }),
+    fixture.service.send('POST', `/api/v1/clustersv2/${org}/own/remove`, { token: person.token, body: {} }),
     200,
   )
-  await expectStatus(importCluster(world.service.send, person.token, org, 'own', second.kubeconfig()), 200)
+  await expectStatus(importCluster(fixture.service.send, person.token, org, 'own', second.kubeconfig()), 200)
   held.release()
   const accepted = await answer
   if (accepted.status === 200) {
-    const task = await world.as(person, `${org}/own`).follow(accepted.json.id)
+    const task = await fixture.as(person, `${org}/own`).follow(accepted.json.id)
     t.like(task, { state: 'failed', message: 'Nothing was changed.' })
   } else t.true([404, 500].includes(accepted.status), accepted.text)
   t.deepEqual([...changing(first.calls), ...changing(second.calls)], [])
 })
 
 test.serial('what the cluster would refuse is found out before anything is changed', async (t) => {
-  const namespace = world.namespace()
-  const allow = world.fake.rules.forbid({ resource: 'deployments', verb: 'create' })
-  const before = world.fake.calls.length
-  const task = await world.as(world.owner).done('POST', `${releases}/`, installBody(namespace, 'harbour'))
+  const namespace = fixture.namespace()
+  const allow = fixture.fake.rules.forbid({ resource: 'deployments', verb: 'create' })
+  const before = fixture.fake.calls.length
+  const task = await fixture.as(fixture.owner).done('POST', `${releases}/`, installBody(namespace, 'harbour'))
   allow()
   t.like(task, {
     state: 'failed',
     message: 'Nothing was changed.',
     error: `The cluster does not let you create deployments.apps in the namespace ${namespace}.`,
   })
-  t.deepEqual(changing(world.fake.calls.slice(before)), [])
+  t.deepEqual(changing(fixture.fake.calls.slice(before)), [])
 })
 
 test.serial('a release whose record would be too large is refused, and the large files are named', async (t) => {
   const noise = Array.from({ length: 60_000 }, () => randomUUID()).join('\n')
-  world.charts.add(await echo('9.0.0', { 'files/noise.txt': noise }))
-  const namespace = world.namespace()
-  const task = await world
-    .as(world.owner)
-    .done('POST', `${releases}/`, { ...world.chart('echo', '9.0.0'), releaseName: 'big', namespace })
+  fixture.charts.add(await echo('9.0.0', { 'files/noise.txt': noise }))
+  const namespace = fixture.namespace()
+  const task = await fixture
+    .as(fixture.owner)
+    .done('POST', `${releases}/`, { ...fixture.chart('echo', '9.0.0'), releaseName: 'big', namespace })
   t.is(task.state, 'failed')
   t.regex(task.error ?? '', /would take \d+ KiB, and a Secret holds 1024 KiB.*files\/noise\.txt \(\d+ KiB\)/)
   t.deepEqual(
-    world.fake.all('v1', 'Secret', namespace).filter(({ metadata }) => metadata.name.startsWith('sh.helm')),
+    fixture.fake.all('v1', 'Secret', namespace).filter(({ metadata }) => metadata.name.startsWith('sh.helm')),
     [],
   )
 })
 
 const planted = 'Zanzibar-lighthouse-42'
 test.serial('no value is written or told anywhere: not in the database, events, results, audit or log', async (t) => {
-  const namespace = world.namespace()
-  const client = world.as(world.owner)
+  const namespace = fixture.namespace()
+  const client = fixture.as(fixture.owner)
   const secretly = {
     stringValues: [`password=${planted}`],
     kv_pairs: [{ K: 'more.token', V: `${planted}-kv` }],
@@ -320,24 +334,24 @@ test.serial('no value is written or told anywhere: not in the database, events, 
   const tasks = [
     await client.done('POST', `${releases}/`, {
       ...installBody(namespace, 'echo'),
-      ...world.chart('echo', '1.0.0'),
+      ...fixture.chart('echo', '1.0.0'),
       ...secretly,
       dryRun: true,
     }),
     await client.done('POST', `${releases}/`, {
-      ...world.chart('echo', '1.0.0'),
+      ...fixture.chart('echo', '1.0.0'),
       releaseName: 'web',
       namespace,
       ...secretly,
     }),
     await client.done('PUT', `${releases}/web/`, {
-      ...world.chart('echo', '1.0.0'),
+      ...fixture.chart('echo', '1.0.0'),
       namespace,
       ...secretly,
       values: ['fails=true'],
     }),
     await client.done('PUT', `${releases}/web/`, {
-      ...world.chart('echo', '1.0.0'),
+      ...fixture.chart('echo', '1.0.0'),
       namespace,
       replaceValues: { password: `${planted}-new` },
     }),
@@ -359,9 +373,9 @@ test.serial('no value is written or told anywhere: not in the database, events, 
   const shown = JSON.stringify([
     tasks,
     wrong.json,
-    (await world.service.send('GET', '/api/v1/tasks?limit=100', { token: world.owner.token })).json,
+    (await fixture.service.send('GET', '/api/v1/tasks?limit=100', { token: fixture.owner.token })).json,
   ])
-  const stored = world.written()
+  const stored = fixture.written()
   t.true(stored.includes(tasks[1]?.id ?? 'nothing'), 'the task itself is found in what was written')
   for (const form of [planted, Buffer.from(planted).toString('base64').slice(0, 24), encodeURIComponent(planted)]) {
     t.false(shown.includes(form))
@@ -369,17 +383,18 @@ test.serial('no value is written or told anywhere: not in the database, events, 
   }
 })
 
-let cancelWorld: TasksFixture
+let cancelFixture: TasksFixture
 test.before(async () => {
-  cancelWorld = await openTasksFixture()
+  cancelFixture = await openTasksFixture()
 })
-test.after.always(() => cancelWorld?.stop())
+test.after.always(() => cancelFixture?.stop())
 
 const hanging = { wait: true, timeout: '120s', values: ['hooks.isOn=false,claim.isOn=true'] }
 const quick = { wait: true, timeout: '60s', values: ['hooks.isOn=false'] }
 const statuses = async (namespace: string): Promise<readonly string[]> =>
   (
-    (await cancelWorld.as(cancelWorld.owner).send('GET', `${releases}/web/?namespace=${namespace}`)).json as readonly {
+    (await cancelFixture.as(cancelFixture.owner).send('GET', `${releases}/web/?namespace=${namespace}`))
+      .json as readonly {
       version: number
       info: { status: string }
     }[]
@@ -389,8 +404,8 @@ const isWaiting = (namespace: string) =>
   until(
     'helm waits',
     () =>
-      cancelWorld.fake.find('v1', 'PersistentVolumeClaim', namespace, 'web-store') &&
-      cancelWorld.fake.find('apps/v1', 'Deployment', namespace, 'web'),
+      cancelFixture.fake.find('v1', 'PersistentVolumeClaim', namespace, 'web-store') &&
+      cancelFixture.fake.find('apps/v1', 'Deployment', namespace, 'web'),
   )
 
 const said = (task: { readonly message: string; readonly error?: string }): string =>
@@ -400,16 +415,16 @@ for (const atomic of [false, true]) {
   test.serial(
     `a cancelled upgrade${atomic ? ' that undoes' : ''} leaves the former revision live, and says it`,
     async (t) => {
-      const namespace = cancelWorld.namespace()
-      const client = cancelWorld.as(cancelWorld.owner)
+      const namespace = cancelFixture.namespace()
+      const client = cancelFixture.as(cancelFixture.owner)
       await client.done('POST', `${releases}/`, {
-        ...cancelWorld.chart('harbour'),
+        ...cancelFixture.chart('harbour'),
         releaseName: 'web',
         namespace,
         ...quick,
       })
       const id = await client.accepted('PUT', `${releases}/web/`, {
-        ...cancelWorld.chart('harbour'),
+        ...cancelFixture.chart('harbour'),
         namespace,
         ...hanging,
         atomic,
@@ -427,7 +442,8 @@ for (const atomic of [false, true]) {
         atomic ? ['1 superseded', '2 failed', '3 deployed'] : ['1 deployed', '2 failed'],
       )
       t.is(
-        (await client.done('PUT', `${releases}/web/`, { ...cancelWorld.chart('harbour'), namespace, ...quick })).state,
+        (await client.done('PUT', `${releases}/web/`, { ...cancelFixture.chart('harbour'), namespace, ...quick }))
+          .state,
         'succeeded',
       )
     },
@@ -436,10 +452,10 @@ for (const atomic of [false, true]) {
   test.serial(
     `a cancelled install${atomic ? ' that undoes leaves no release' : ' leaves a failed revision'}`,
     async (t) => {
-      const namespace = cancelWorld.namespace()
-      const client = cancelWorld.as(cancelWorld.owner)
+      const namespace = cancelFixture.namespace()
+      const client = cancelFixture.as(cancelFixture.owner)
       const id = await client.accepted('POST', `${releases}/`, {
-        ...cancelWorld.chart('harbour'),
+        ...cancelFixture.chart('harbour'),
         releaseName: 'web',
         namespace,
         ...hanging,
@@ -451,19 +467,19 @@ for (const atomic of [false, true]) {
       t.is(task.state, 'cancelled', said(task))
       if (atomic) t.is((await client.send('GET', `${releases}/web/?namespace=${namespace}`)).status, 404)
       else t.deepEqual(await statuses(namespace), ['1 failed'])
-      t.is(cancelWorld.fake.find('apps/v1', 'Deployment', namespace, 'web') === undefined, atomic)
+      t.is(cancelFixture.fake.find('apps/v1', 'Deployment', namespace, 'web') === undefined, atomic)
     },
   )
 }
 
 test.serial('cancelled while the chart is fetched: nothing was changed', async (t) => {
-  const namespace = cancelWorld.namespace()
-  const client = cancelWorld.as(cancelWorld.owner)
+  const namespace = cancelFixture.namespace()
+  const client = cancelFixture.as(cancelFixture.owner)
   const asked = Promise.withResolvers<void>()
-  cancelWorld.charts.on('/index.yaml', () => asked.resolve())
-  const before = cancelWorld.fake.calls.length
+  cancelFixture.charts.on('/index.yaml', () => asked.resolve())
+  const before = cancelFixture.fake.calls.length
   const id = await client.accepted('POST', `${releases}/`, {
-    ...cancelWorld.chart('harbour', '9.9.9'),
+    ...cancelFixture.chart('harbour', '9.9.9'),
     releaseName: 'web',
     namespace,
   })
@@ -471,8 +487,8 @@ test.serial('cancelled while the chart is fetched: nothing was changed', async (
   await client.cancel(id)
   t.like(await client.follow(id), { state: 'cancelled', message: 'Stopped before anything was changed.' })
   t.deepEqual(
-    cancelWorld.fake.calls.slice(before).filter(({ verb }) => verb !== 'list' && verb !== 'get'),
+    cancelFixture.fake.calls.slice(before).filter(({ verb }) => verb !== 'list' && verb !== 'get'),
     [],
   )
-  cancelWorld.charts.off('/index.yaml')
+  cancelFixture.charts.off('/index.yaml')
 })

@@ -1,8 +1,8 @@
 import test from 'ava'
 import type { StorageDriver } from '../../../core/packages/types.ts'
-import { expectStatus } from '../../clusters/cluster-world.ts'
-import type { ReadsFixture } from './reads-world.ts'
-import { openReadsFixture } from './reads-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
+import type { ReadsFixture } from './reads-fixture.ts'
+import { openReadsFixture } from './reads-fixture.ts'
 import type { RecordOf } from '../../helm/records/records.ts'
 import { recordObject, releaseJson } from '../../helm/records/records.ts'
 
@@ -10,14 +10,14 @@ import { recordObject, releaseJson } from '../../helm/records/records.ts'
  * Lists, history, content and status through the whole service, on a cluster that any test may fill in namespaces of
  * its own.
  */
-let world: ReadsFixture
+let fixture: ReadsFixture
 test.before(async () => {
-  world = await openReadsFixture()
+  fixture = await openReadsFixture()
 })
-test.after.always(() => world.stop())
+test.after.always(() => fixture.stop())
 
 const put = async (records: readonly RecordOf[], driver: StorageDriver = 'Secret'): Promise<void> => {
-  for (const record of records) world.fake.put(await recordObject(driver, record))
+  for (const record of records) fixture.fake.put(await recordObject(driver, record))
 }
 interface Row {
   readonly name: string
@@ -26,14 +26,14 @@ interface Row {
   readonly info: { readonly status: string }
 }
 const list = async (query: string, body?: unknown): Promise<readonly string[]> => {
-  const { json } = await expectStatus(world.get(`/v3/releases${query}`, world.owner, body), 200)
+  const { json } = await expectStatus(fixture.get(`/v3/releases${query}`, fixture.owner, body), 200)
   return (json as readonly Row[]).map(({ name, version, info }) => `${name} ${version} ${info.status}`)
 }
 
 test('a list shows the newest revision of each release, trimmed, and whole when asked', async (t) => {
   const web: RecordOf = { name: 'web', namespace: 'rows', version: 2, notes: 'Visit us', config: { replicas: 3 } }
   await put([{ ...web, version: 1, status: 'superseded' }, web])
-  const [row, ...others] = (await expectStatus(world.get('/v3/releases/?namespace=rows'), 200)).json
+  const [row, ...others] = (await expectStatus(fixture.get('/v3/releases/?namespace=rows'), 200)).json
   const { info, chart, ...rest } = releaseJson(web) as Record<string, Record<string, unknown>>
   const { notes: _, ...shown } = info ?? {}
   t.deepEqual(row, {
@@ -44,11 +44,11 @@ test('a list shows the newest revision of each release, trimmed, and whole when 
     chart: { metadata: chart?.['metadata'] },
   })
   t.deepEqual(others, [])
-  t.deepEqual((await expectStatus(world.get('/v3/releases?namespace=rows&full=true'), 200)).json, [
+  t.deepEqual((await expectStatus(fixture.get('/v3/releases?namespace=rows&full=true'), 200)).json, [
     { ...rest, info, chart },
   ])
   t.deepEqual(
-    (await expectStatus(world.get('/v3/releases', world.owner, { namespace: 'rows', full: true }), 200)).json,
+    (await expectStatus(fixture.get('/v3/releases', fixture.owner, { namespace: 'rows', full: true }), 200)).json,
     [{ ...rest, info, chart }],
   )
 })
@@ -85,9 +85,9 @@ test('options come in the query, in the body, or in both; then the query wins', 
 })
 
 test.serial('wrong options are refused, and nothing is asked', async (t) => {
-  const before = world.fake.calls.length
+  const before = fixture.fake.calls.length
   const refused = async (status: number, query: string, body?: unknown): Promise<void> => {
-    const answer = await world.get(`/v3/releases${query}`, world.owner, body)
+    const answer = await fixture.get(`/v3/releases${query}`, fixture.owner, body)
     t.is(answer.status, status, `${query} ${JSON.stringify(body)} ${answer.text}`)
     t.is(typeof answer.json.message, 'string')
   }
@@ -107,18 +107,18 @@ test.serial('wrong options are refused, and nothing is asked', async (t) => {
   await refused(400, '', '{"all":')
   await refused(422, '?limit=-1', { limit: 3 })
   t.is(
-    (await expectStatus(world.get('/v3/releases?namespace=nobody', world.owner, { unknown: { key: 1 } }), 200)).json
+    (await expectStatus(fixture.get('/v3/releases?namespace=nobody', fixture.owner, { unknown: { key: 1 } }), 200)).json
       .length,
     0,
   )
-  t.is(world.fake.calls.slice(before).filter(({ namespace }) => namespace !== 'nobody').length, 0)
+  t.is(fixture.fake.calls.slice(before).filter(({ namespace }) => namespace !== 'nobody').length, 0)
   for (const path of [
     '/v3/releases/web?max=few',
     '/v3/releases/web?namespace=Not_One',
     '/v3/releases/web/content?version=one',
     '/v3/releases/web/status?namespace=-',
   ]) {
-    t.is((await world.get(path)).status, 400, path)
+    t.is((await fixture.get(path)).status, 400, path)
   }
 })
 
@@ -132,13 +132,13 @@ test('a history is the newest revisions, oldest first', async (t) => {
     })),
   )
   const versions = async (query = ''): Promise<readonly number[]> =>
-    (await expectStatus(world.get(`/v3/releases/story/${query}`), 200)).json.map(({ version }: Row) => version)
+    (await expectStatus(fixture.get(`/v3/releases/story/${query}`), 200)).json.map(({ version }: Row) => version)
   t.deepEqual(await versions(), [1, 2, 3, 10])
   t.deepEqual(await versions('?max=2'), [3, 10])
   t.deepEqual(await versions('?max=0&namespace=history'), [1, 2, 3, 10])
-  const [row] = (await expectStatus(world.get('/v3/releases/story?max=1'), 200)).json
+  const [row] = (await expectStatus(fixture.get('/v3/releases/story?max=1'), 200)).json
   t.deepEqual(Object.keys(row), ['name', 'namespace', 'version', 'info', 'chart'])
-  const [whole] = (await expectStatus(world.get('/v3/releases/story?max=1&full=true'), 200)).json
+  const [whole] = (await expectStatus(fixture.get('/v3/releases/story?max=1&full=true'), 200)).json
   t.deepEqual(whole, releaseJson({ name: 'story', namespace: 'history', version: 10 }))
 })
 
@@ -152,18 +152,18 @@ test('content is a whole revision, status the same without the files of its char
   })
   await put([record(1), record(2)])
   const content = async (query = ''): Promise<unknown> =>
-    (await expectStatus(world.get(`/v3/releases/one/content${query}`), 200)).json
+    (await expectStatus(fixture.get(`/v3/releases/one/content${query}`), 200)).json
   for (const query of ['', '?version=0', '?version=-1', '?version=2', '?namespace=content'])
     t.deepEqual(await content(query), releaseJson(record(2)), query)
   t.deepEqual(await content('?version=1'), releaseJson(record(1)))
   const whole = releaseJson(record(1)) as Record<string, Record<string, unknown>>
   const { templates: _t, values: _v, files: _f, ...chart } = whole['chart'] ?? {}
-  t.deepEqual((await expectStatus(world.get('/v3/releases/one/status?version=1'), 200)).json, { ...whole, chart })
+  t.deepEqual((await expectStatus(fixture.get('/v3/releases/one/status?version=1'), 200)).json, { ...whole, chart })
 })
 
 test('numbers that no double holds arrive as they were written', async (t) => {
   await put([{ name: 'exact', namespace: 'numbers', version: 1, config: { big: 9007199254740993n } }])
-  t.true((await expectStatus(world.get('/v3/releases/exact/content'), 200)).text.includes('"big":9007199254740993'))
+  t.true((await expectStatus(fixture.get('/v3/releases/exact/content'), 200)).text.includes('"big":9007199254740993'))
 })
 
 test('a release that is not there is 404, one of several namespaces must be said', async (t) => {
@@ -172,45 +172,48 @@ test('a release that is not there is 404, one of several namespaces must be said
     { name: 'twin', namespace: 'right', version: 4 },
   ])
   for (const end of ['', '/content', '/status']) {
-    const several = await expectStatus(world.get(`/v3/releases/twin${end}`), 400)
+    const several = await expectStatus(fixture.get(`/v3/releases/twin${end}`), 400)
     t.true(several.json.message.includes('left, right'), several.text)
-    t.is((await expectStatus(world.get(`/v3/releases/twin${end}?namespace=left`), 200)).status, 200)
+    t.is((await expectStatus(fixture.get(`/v3/releases/twin${end}?namespace=left`), 200)).status, 200)
     for (const path of [`nothing${end}`, `twin${end}?namespace=middle`, `Not_A_Name${end}`])
-      t.is((await world.get(`/v3/releases/${path}`)).status, 404, path)
+      t.is((await fixture.get(`/v3/releases/${path}`)).status, 404, path)
   }
   for (const end of ['content', 'status'])
-    t.is((await world.get(`/v3/releases/twin/${end}?namespace=right&version=3`)).status, 404)
+    t.is((await fixture.get(`/v3/releases/twin/${end}?namespace=right&version=3`)).status, 404)
 })
 
 test('a record that cannot be read breaks no list, and is reported alone', async (t) => {
   const good = await recordObject('Secret', { name: 'good', namespace: 'broken', version: 1 })
   const bad = await recordObject('Secret', { name: 'bad', namespace: 'broken', version: 1 })
-  world.fake.put(good)
-  world.fake.put({ ...bad, data: { release: Buffer.from('none').toString('base64') } })
+  fixture.fake.put(good)
+  fixture.fake.put({ ...bad, data: { release: Buffer.from('none').toString('base64') } })
   t.deepEqual(await list('?namespace=broken'), ['good 1 deployed'])
   t.deepEqual(await list('?namespace=broken&full=true'), ['good 1 deployed'])
-  const answer = await world.get('/v3/releases/bad/content')
+  const answer = await fixture.get('/v3/releases/bad/content')
   t.is(answer.status, 500)
   t.true(answer.json.message.includes('sh.helm.release.v1.bad.v1'))
 })
 
 test('an answer that the client holds already is not sent again', async (t) => {
   await put([{ name: 'web', namespace: 'etag', version: 1 }])
-  const path = `${world.helm}/v3/releases?namespace=etag`
-  const first = await expectStatus(world.service.send('GET', path, { token: world.owner.token }), 200)
+  const path = `${fixture.helm}/v3/releases?namespace=etag`
+  const first = await expectStatus(fixture.service.send('GET', path, { token: fixture.owner.token }), 200)
   const etag = first.headers['etag'] as string
-  const again = await world.service.send('GET', path, { token: world.owner.token, headers: { 'If-None-Match': etag } })
+  const again = await fixture.service.send('GET', path, {
+    token: fixture.owner.token,
+    headers: { 'If-None-Match': etag },
+  })
   t.is(again.status, 304)
   await put([{ name: 'web', namespace: 'etag', version: 2 }])
-  const changed = await world.service.send('GET', path, {
-    token: world.owner.token,
+  const changed = await fixture.service.send('GET', path, {
+    token: fixture.owner.token,
     headers: { 'If-None-Match': etag },
   })
   t.is(changed.status, 200)
 })
 
 /** Two thousand records: 400 releases in 20 namespaces with five revisions each. */
-let bigListWorld: ReadsFixture
+let bigListFixture: ReadsFixture
 const records: readonly RecordOf[] = Array.from({ length: 2000 }, (_, index) => {
   const release = Math.floor(index / 5)
   const version = (index % 5) + 1
@@ -227,10 +230,10 @@ const records: readonly RecordOf[] = Array.from({ length: 2000 }, (_, index) => 
 const newest = records.filter(({ version }) => version === 5)
 
 test.before(async () => {
-  bigListWorld = await openReadsFixture()
-  for (const record of records) bigListWorld.fake.put(await recordObject('Secret', record))
+  bigListFixture = await openReadsFixture()
+  for (const record of records) bigListFixture.fake.put(await recordObject('Secret', record))
 })
-test.after.always(() => bigListWorld.stop())
+test.after.always(() => bigListFixture.stop())
 
 interface BigListRow {
   readonly name: string
@@ -238,9 +241,9 @@ interface BigListRow {
   readonly info: { readonly status: string }
 }
 const fetched = (): number =>
-  bigListWorld.fake.calls.filter(({ verb, resource }) => verb === 'get' && resource === 'secrets').length
+  bigListFixture.fake.calls.filter(({ verb, resource }) => verb === 'get' && resource === 'secrets').length
 const rows = async (query: string): Promise<readonly BigListRow[]> =>
-  (await expectStatus(bigListWorld.get(`/v3/releases${query}`), 200)).json as readonly BigListRow[]
+  (await expectStatus(bigListFixture.get(`/v3/releases${query}`), 200)).json as readonly BigListRow[]
 const names = (list: readonly { readonly name: string }[]): readonly string[] => list.map(({ name }) => name)
 const byName = (list: readonly RecordOf[]): readonly RecordOf[] => list.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 const byDate = (list: readonly RecordOf[]): readonly RecordOf[] =>
@@ -263,7 +266,7 @@ test.serial(
       byName(newest).map(({ name, version, status }) => [name, version, status]),
     )
     t.is(fetched(), 400)
-    const before = bigListWorld.fake.calls.length
+    const before = bigListFixture.fake.calls.length
     t.deepEqual(names(await rows('?all=true&sort=date')), names(byDate(newest)))
     t.deepEqual(names(await rows('?all=true&sort=date-desc')), names(byDate(newest).toReversed()))
     t.deepEqual(
@@ -280,7 +283,7 @@ test.serial(
     )
     // Four pages of metadata for each list of all namespaces, one for the namespace.
     t.deepEqual(
-      bigListWorld.fake.calls.slice(before).map(({ verb }) => verb),
+      bigListFixture.fake.calls.slice(before).map(({ verb }) => verb),
       Array.from({ length: 4 * 4 + 1 }, () => 'list'),
     )
     t.is((await rows('?superseded=true')).length, 1600)

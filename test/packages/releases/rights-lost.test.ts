@@ -25,7 +25,7 @@ const refOf = (version: number, status: ReleaseRecordRef['status']): ReleaseReco
 })
 
 /** A helm that works until it is stopped, over records that it left pending. */
-const world = (pending: ReleaseRecordRef['status'] | undefined) => {
+const fixture = (pending: ReleaseRecordRef['status'] | undefined) => {
   const held = stage()
   const begun = Promise.withResolvers<void>()
   let refs = [refOf(1, 'superseded'), refOf(2, 'deployed')]
@@ -72,7 +72,7 @@ const loseWhile = async (
   pending: ReleaseRecordRef['status'] | undefined,
   input: FreeObject,
 ) => {
-  const { held, deps, begun, amended } = world(pending)
+  const { held, deps, begun, amended } = fixture(pending)
   const ended = make(deps as never).run(held.run(input))
   await begun
   await held.minute('denied')

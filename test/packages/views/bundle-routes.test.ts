@@ -2,18 +2,18 @@
 import test from 'ava'
 import { needing } from '../../support/components/needing.ts'
 import { helm } from '../../support/components/available.ts'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { chartFiles, chartOf } from '../chart-archive.ts'
-import { startViewsFixture, type ViewsFixture } from './views-world.ts'
+import { startViewsFixture, type ViewsFixture } from './views-fixture.ts'
 
 /** Bundle views and orders through the whole service, with charts of a repository on loopback. */
-let world: ViewsFixture
+let fixture: ViewsFixture
 test.before(async () => {
-  world = await startViewsFixture()
+  fixture = await startViewsFixture()
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
-const sourceRef = () => ({ apiGroup: 'charts.x-helm.dev', kind: 'Legacy', namespace: '', name: world.charts.url })
+const sourceRef = () => ({ apiGroup: 'charts.x-helm.dev', kind: 'Legacy', namespace: '', name: fixture.charts.url })
 const ferryDescriptor = {
   type: 'application',
   description: 'The ferry',
@@ -65,13 +65,16 @@ const fleetView = () => ({
 })
 
 test('a bundle of plain YAML is shown with all that it names, without a helm', async (t) => {
-  for (const input of [{ query: world.source('fleet') }, { body: world.source('fleet', '2.0.0') }]) {
-    t.deepEqual((await expectStatus(world.ask('GET', '/bundleview', input), 200)).json, fleetView())
+  for (const input of [{ query: fixture.source('fleet') }, { body: fixture.source('fleet', '2.0.0') }]) {
+    t.deepEqual((await expectStatus(fixture.ask('GET', '/bundleview', input), 200)).json, fleetView())
   }
 })
 
 test('a chart that is no bundle is shown as one of itself', async (t) => {
-  const { json } = await expectStatus(world.ask('GET', '/bundleview', { query: world.source('ferry', '1.4.0') }), 200)
+  const { json } = await expectStatus(
+    fixture.ask('GET', '/bundleview', { query: fixture.source('ferry', '1.4.0') }),
+    200,
+  )
   t.deepEqual(json, {
     apiVersion: 'releases.x-helm.dev/v1alpha1',
     kind: 'BundleView',
@@ -91,7 +94,7 @@ test('a chart that is no bundle is shown as one of itself', async (t) => {
       }),
     ],
   })
-  const ordered = await expectStatus(world.ask('POST', '/bundleview/orders', { body: json }), 200)
+  const ordered = await expectStatus(fixture.ask('POST', '/bundleview/orders', { body: json }), 200)
   t.like(ordered.json.spec.items, {
     0: {
       chart: {
@@ -107,13 +110,13 @@ test('a chart that is no bundle is shown as one of itself', async (t) => {
 })
 
 test('what a client sends back with its choices made becomes an order', async (t) => {
-  const { json: view } = await expectStatus(world.ask('GET', '/bundleview', { query: world.source('fleet') }), 200)
+  const { json: view } = await expectStatus(fixture.ask('GET', '/bundleview', { query: fixture.source('fleet') }), 200)
   const chosen = {
     ...view,
     licenseKey: 'ANCHOR-LICENCE-77',
     packages: [{ bundle: view.packages[1].oneOf.bundles[1] }, view.packages[0]],
   }
-  const { json } = await expectStatus(world.ask('POST', '/bundleview/orders', { body: chosen }), 200)
+  const { json } = await expectStatus(fixture.ask('POST', '/bundleview/orders', { body: chosen }), 200)
   t.regex(json.metadata.uid, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   t.deepEqual(json, {
     apiVersion: 'releases.x-helm.dev/v1alpha1',
@@ -151,9 +154,9 @@ test('what a client sends back with its choices made becomes an order', async (t
     },
     status: {},
   })
-  t.false(world.service.logText().includes('ANCHOR-LICENCE-77'), 'the key is not logged')
+  t.false(fixture.service.logText().includes('ANCHOR-LICENCE-77'), 'the key is not logged')
   t.false(
-    world.api.calls.some(({ method }) => method !== 'GET'),
+    fixture.api.calls.some(({ method }) => method !== 'GET'),
     'the cluster was not changed',
   )
 })
@@ -212,7 +215,7 @@ const unmade: readonly (readonly [string, (view: { packages: object[] }) => unkn
 ]
 for (const [what, change, code, message] of unmade) {
   test(`an order of a bundle is refused for ${what}`, async (t) => {
-    const answer = await world.ask('POST', '/bundleview/orders', { body: change(fleetView()) })
+    const answer = await fixture.ask('POST', '/bundleview/orders', { body: change(fleetView()) })
     t.deepEqual([answer.status, answer.json?.code], [422, code], answer.text)
     t.regex(answer.json.message, message)
   })
@@ -221,21 +224,21 @@ for (const [what, change, code, message] of unmade) {
 test('an order of a bundle that is not there, or of a folder, is refused', async (t) => {
   const view = { ...fleetView(), packages: [fleetView().packages[0]] }
   t.is(
-    (await world.ask('POST', '/bundleview/orders', { body: { ...view, version: '7.7.7' } })).json.code,
+    (await fixture.ask('POST', '/bundleview/orders', { body: { ...view, version: '7.7.7' } })).json.code,
     'ChartMissing',
   )
   t.is(
-    (await world.ask('POST', '/bundleview/orders', { body: { ...view, sourceRef: { kind: 'Local', name: '/etc' } } }))
+    (await fixture.ask('POST', '/bundleview/orders', { body: { ...view, sourceRef: { kind: 'Local', name: '/etc' } } }))
       .json.code,
     'ChartSourceRefused',
   )
 })
 
 test('a bundle that cannot be read is refused with its place; one that wants a helm says so', async (t) => {
-  const broken = await world.ask('GET', '/bundleview', { query: world.source('broken-fleet') })
+  const broken = await fixture.ask('GET', '/bundleview', { query: fixture.source('broken-fleet') })
   t.is(broken.status, 422)
   t.regex(broken.json.message, /spec\.packages\.2: one of chart, bundle and oneOf is expected/)
-  const templated = await world.ask('GET', '/bundleview', { query: world.source('templated') })
+  const templated = await fixture.ask('GET', '/bundleview', { query: fixture.source('templated') })
   t.deepEqual([templated.status, templated.json.code], [500, 'HelmMissing'], templated.text)
 })
 

@@ -97,7 +97,7 @@ const viewOf = (
     ref: refOf(name),
   })
 }
-const world = (charts: readonly Chart[], helm = noHelm, source: ChartSource = stubSource(charts)) => {
+const fixture = (charts: readonly Chart[], helm = noHelm, source: ChartSource = stubSource(charts)) => {
   const open: OpenChart = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
   return async (name: string) => told(await viewOf({ open, find: finder(helm) }, name))
 }
@@ -105,7 +105,7 @@ const descriptor = (name: string) => ({ description: `The ${name}` })
 const reference = (name: string) => ({ name, version: '1.0.0', sourceRef: harbour })
 
 test('a chart that is no bundle is shown as a bundle of itself', async (t) => {
-  t.deepEqual(await world([stubChart('kube-ui', '1.0.0')])('kube-ui'), {
+  t.deepEqual(await fixture([stubChart('kube-ui', '1.0.0')])('kube-ui'), {
     ...descriptor('kube-ui'),
     ...reference('kube-ui'),
     displayName: 'Kube Ui',
@@ -167,7 +167,7 @@ test('a bundle is expanded with all that it names; only its own charts can be re
     packages,
   })
   t.deepEqual(
-    (await world(charts)('fleet')) as unknown,
+    (await fixture(charts)('fleet')) as unknown,
     bundle('fleet', [
       card('a', { features: ['Fast'], required: true, selected: true }),
       { bundle: bundle('inner', [card('a', { required: false, selected: true })]) },
@@ -230,15 +230,15 @@ const tooMuch: readonly (readonly [string, readonly Chart[], RegExp])[] = [
 ]
 for (const [what, charts, message] of tooMuch)
   test(`a view is refused for ${what}`, async (t) =>
-    t.regex(String(await world(charts)('top')), new RegExp(`^ChartRefused: .*${message.source}`)))
+    t.regex(String(await fixture(charts)('top')), new RegExp(`^ChartRefused: .*${message.source}`)))
 
 test('a missing chart and an unreachable repository are reported for the requested chart', async (t) => {
-  t.regex(String(await world([])('top')), /^ChartMissing: /)
+  t.regex(String(await fixture([])('top')), /^ChartMissing: /)
   const away: ChartSource = { fetch: async () => left(ChartSourceUnreachable('It is away.')) }
-  t.is(await world([], noHelm, away)('top'), 'ChartSourceUnreachable: It is away.')
+  t.is(await fixture([], noHelm, away)('top'), 'ChartSourceUnreachable: It is away.')
   const top = stubSource([bundleChart('top', chartOf('a'))])
   const half: ChartSource = { fetch: (ref, from, aborted) => (ref.name === 'a' ? away : top).fetch(ref, from, aborted) }
-  t.is(await world([], noHelm, half)('top'), 'ChartSourceUnreachable: The bundle top 1.0.0 names a: It is away.')
+  t.is(await fixture([], noHelm, half)('top'), 'ChartSourceUnreachable: The bundle top 1.0.0 names a: It is away.')
 })
 
 test('a view that takes too long is ended, with words', async (t) => {

@@ -1,18 +1,18 @@
 import test from 'ava'
 import { parse } from 'yaml'
-import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../../clusters/cluster-fixture.ts'
 import { ferryFiles } from './view-charts-served.ts'
-import type { ViewsFixture } from './views-world.ts'
-import { startViewsFixture } from './views-world.ts'
+import type { ViewsFixture } from './views-fixture.ts'
+import { startViewsFixture } from './views-fixture.ts'
 
 /** Package views through the whole service, with charts of a repository on loopback. */
-let world: ViewsFixture
+let fixture: ViewsFixture
 test.before(async () => {
-  world = await startViewsFixture()
+  fixture = await startViewsFixture()
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
-const sourceRef = () => ({ apiGroup: 'charts.x-helm.dev', kind: 'Legacy', namespace: '', name: world.charts.url })
+const sourceRef = () => ({ apiGroup: 'charts.x-helm.dev', kind: 'Legacy', namespace: '', name: fixture.charts.url })
 const ferryView = () => ({
   apiVersion: 'releases.x-helm.dev/v1alpha1',
   kind: 'PackageView',
@@ -33,25 +33,28 @@ const ferryView = () => ({
 })
 
 test('a package view, its chart named in the query, in the body, or in both', async (t) => {
-  const byQuery = await expectStatus(world.ask('GET', '/packageview', { query: world.source('ferry', '1.4.0') }), 200)
+  const byQuery = await expectStatus(
+    fixture.ask('GET', '/packageview', { query: fixture.source('ferry', '1.4.0') }),
+    200,
+  )
   t.deepEqual(byQuery.json, ferryView())
   t.deepEqual(
-    (await expectStatus(world.ask('GET', '/packageview', { body: world.source('ferry') }), 200)).json,
+    (await expectStatus(fixture.ask('GET', '/packageview', { body: fixture.source('ferry') }), 200)).json,
     ferryView(),
     'the newest one',
   )
   const both = await expectStatus(
-    world.ask('GET', '/packageview', { body: world.source('ferry', '1.4.0'), query: { version: '1.3.0' } }),
+    fixture.ask('GET', '/packageview', { body: fixture.source('ferry', '1.4.0'), query: { version: '1.3.0' } }),
     200,
   )
   t.is(both.json.version, '1.3.0', 'the query wins')
   t.deepEqual(
-    (await expectStatus(world.ask('GET', '/packageview/', { query: world.source('ferry', '~1.3.0') }), 200)).json
+    (await expectStatus(fixture.ask('GET', '/packageview/', { query: fixture.source('ferry', '~1.3.0') }), 200)).json
       .version,
     '1.3.0',
   )
   const yaml = await expectStatus(
-    world.ask('GET', '/packageview', { query: { ...world.source('ferry', '1.4.0'), format: 'yaml' } }),
+    fixture.ask('GET', '/packageview', { query: { ...fixture.source('ferry', '1.4.0'), format: 'yaml' } }),
     200,
   )
   t.is(yaml.headers['content-type'], 'application/yaml; charset=utf-8')
@@ -59,15 +62,15 @@ test('a package view, its chart named in the query, in the body, or in both', as
 })
 
 test('nothing but the repository is asked, and the icon of a chart never', async (t) => {
-  await expectStatus(world.ask('GET', '/packageview', { query: world.source('ferry', '1.4.0') }), 200)
-  const paths = new Set(world.charts.requests.map((line) => line.split(' ')[1]))
+  await expectStatus(fixture.ask('GET', '/packageview', { query: fixture.source('ferry', '1.4.0') }), 200)
+  const paths = new Set(fixture.charts.requests.map((line) => line.split(' ')[1]))
   t.true(paths.size > 0)
   for (const path of paths) t.regex(path ?? '', /^\/(?:index\.yaml|[a-z-]+-[0-9.]+\.tgz)$/)
 })
 
 test('the files of a chart, those of subcharts among them', async (t) => {
   const { json } = await expectStatus(
-    world.ask('GET', '/packageview/files', { query: world.source('ferry', '1.4.0') }),
+    fixture.ask('GET', '/packageview/files', { query: fixture.source('ferry', '1.4.0') }),
     200,
   )
   t.deepEqual(
@@ -81,8 +84,8 @@ const file = (
   query: Readonly<Record<string, string>> = {},
   headers: Readonly<Record<string, string>> = {},
 ) =>
-  world.ask('GET', `/packageview/files/${path.split('/').map(encodeURIComponent).join('/')}`, {
-    query: { ...world.source('ferry', '1.4.0'), ...query },
+  fixture.ask('GET', `/packageview/files/${path.split('/').map(encodeURIComponent).join('/')}`, {
+    query: { ...fixture.source('ferry', '1.4.0'), ...query },
     headers,
   })
 
@@ -139,10 +142,10 @@ const missing: readonly string[] = [
 for (const path of missing)
   test(`there is no file ${path.slice(0, 30)}`, async (t) => t.is((await file(path)).status, 404))
 test.serial('a path that leads out of the chart is refused before anything is fetched', async (t) => {
-  const asked = world.charts.requests.length
+  const asked = fixture.charts.requests.length
   for (const path of ['..%2f..%2fetc%2fpasswd', '%2e%2e%5cx', 'a%00b'])
-    t.is((await world.ask('GET', `/packageview/files/${path}`, { query: world.source('harbour') })).status, 400)
-  t.is(world.charts.requests.length, asked)
+    t.is((await fixture.ask('GET', `/packageview/files/${path}`, { query: fixture.source('harbour') })).status, 400)
+  t.is(fixture.charts.requests.length, asked)
 })
 
 test('values are the defaults of the chart, as JSON or YAML', async (t) => {
@@ -150,18 +153,19 @@ test('values are the defaults of the chart, as JSON or YAML', async (t) => {
   t.deepEqual(
     (
       await expectStatus(
-        world.ask('GET', '/packageview/values', { query: { ...world.source('ferry', '1.4.0'), format: 'json' } }),
+        fixture.ask('GET', '/packageview/values', { query: { ...fixture.source('ferry', '1.4.0'), format: 'json' } }),
         200,
       )
     ).json,
     values,
   )
   t.deepEqual(
-    (await expectStatus(world.ask('GET', '/packageview/values', { body: world.source('ferry', '1.4.0') }), 200)).json,
+    (await expectStatus(fixture.ask('GET', '/packageview/values', { body: fixture.source('ferry', '1.4.0') }), 200))
+      .json,
     values,
   )
   const yaml = await expectStatus(
-    world.ask('GET', '/packageview/values', { query: { ...world.source('ferry', '1.4.0'), format: 'yaml' } }),
+    fixture.ask('GET', '/packageview/values', { query: { ...fixture.source('ferry', '1.4.0'), format: 'yaml' } }),
     200,
   )
   t.is(yaml.text, 'replicas: 1\nimage:\n  tag: a\n  pull: Always\nlicense: none\n')
@@ -169,12 +173,12 @@ test('values are the defaults of the chart, as JSON or YAML', async (t) => {
 
 test('an order of one chart holds what differs from its defaults, and installs nothing', async (t) => {
   const body = {
-    ...world.source('ferry'),
+    ...fixture.source('ferry'),
     releaseName: 'blue',
     namespace: 'shop',
     values: { replicas: 3, image: { tag: 'a', pull: null }, extra: { on: true } },
   }
-  const { json } = await expectStatus(world.ask('POST', '/packageview/orders', { body }), 200)
+  const { json } = await expectStatus(fixture.ask('POST', '/packageview/orders', { body }), 200)
   t.regex(json.metadata.uid, /^[0-9a-f-]{36}$/)
   t.regex(json.metadata.creationTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
   t.deepEqual(json, {
@@ -205,10 +209,10 @@ test('an order of one chart holds what differs from its defaults, and installs n
     },
     status: {},
   })
-  const plain = await expectStatus(world.ask('POST', '/packageview/orders', { body: world.source('ferry') }), 200)
+  const plain = await expectStatus(fixture.ask('POST', '/packageview/orders', { body: fixture.source('ferry') }), 200)
   t.like(plain.json.spec.items[0].chart, { releaseName: 'ferry', namespace: 'default', valuesPatch: [] })
   t.false(
-    world.api.calls.some(({ method }) => method !== 'GET'),
+    fixture.api.calls.some(({ method }) => method !== 'GET'),
     'the cluster was not changed',
   )
 })
@@ -226,7 +230,7 @@ const badOrders: readonly (readonly [string, object])[] = [
 for (const [what, changes] of badOrders)
   test(`an order is refused for ${what}`, async (t) =>
     t.is(
-      (await world.ask('POST', '/packageview/orders', { body: { ...world.source('ferry'), ...changes } })).status,
+      (await fixture.ask('POST', '/packageview/orders', { body: { ...fixture.source('ferry'), ...changes } })).status,
       422,
     ))
 
@@ -240,38 +244,43 @@ const views = [
 const badSources: readonly (readonly [string, () => Readonly<Record<string, string>>, number, string])[] = [
   ['nothing at all', () => ({}), 422, 'InvalidBody'],
   ['no source', () => ({ name: 'ferry' }), 422, 'InvalidBody'],
-  ['an unknown chart', () => world.source('boat'), 404, 'ChartMissing'],
-  ['an unknown version', () => world.source('ferry', '9.9.9'), 404, 'ChartMissing'],
-  ['a version that is none', () => world.source('ferry', '../1.4.0'), 404, 'ChartMissing'],
-  ['a name that is a path', () => world.source('../index.yaml'), 404, 'ChartMissing'],
+  ['an unknown chart', () => fixture.source('boat'), 404, 'ChartMissing'],
+  ['an unknown version', () => fixture.source('ferry', '9.9.9'), 404, 'ChartMissing'],
+  ['a version that is none', () => fixture.source('ferry', '../1.4.0'), 404, 'ChartMissing'],
+  ['a name that is a path', () => fixture.source('../index.yaml'), 404, 'ChartMissing'],
   [
     'a folder of the server',
-    () => ({ ...world.source('ferry'), sourceKind: 'Local', sourceName: '/etc' }),
+    () => ({ ...fixture.source('ferry'), sourceKind: 'Local', sourceName: '/etc' }),
     422,
     'ChartSourceRefused',
   ],
-  ['a file of the server', () => ({ ...world.source('ferry'), sourceName: 'file:///etc' }), 422, 'ChartSourceRefused'],
+  [
+    'a file of the server',
+    () => ({ ...fixture.source('ferry'), sourceName: 'file:///etc' }),
+    422,
+    'ChartSourceRefused',
+  ],
   [
     'a path in place of an address',
-    () => ({ ...world.source('ferry'), sourceName: '/etc' }),
+    () => ({ ...fixture.source('ferry'), sourceName: '/etc' }),
     422,
     'ChartSourceRefused',
   ],
   [
     'an address inside of the network',
-    () => ({ ...world.source('ferry'), sourceName: `http://127.0.0.1:${new URL(world.service.baseUrl).port}` }),
+    () => ({ ...fixture.source('ferry'), sourceName: `http://127.0.0.1:${new URL(fixture.service.baseUrl).port}` }),
     422,
     'ChartSourceRefused',
   ],
   [
     'the address of cloud metadata',
-    () => ({ ...world.source('ferry'), sourceName: 'http://169.254.169.254/latest' }),
+    () => ({ ...fixture.source('ferry'), sourceName: 'http://169.254.169.254/latest' }),
     422,
     'ChartSourceRefused',
   ],
   [
     'a kind of source that there is not',
-    () => ({ ...world.source('ferry'), sourceKind: 'GitRepository' }),
+    () => ({ ...fixture.source('ferry'), sourceKind: 'GitRepository' }),
     422,
     'ChartSourceRefused',
   ],
@@ -291,60 +300,66 @@ const badSources: readonly (readonly [string, () => Readonly<Record<string, stri
 for (const [what, source, status, code] of badSources) {
   test(`each view is refused with ${status} for ${what}`, async (t) => {
     for (const path of views) {
-      const answer = await world.ask('GET', path, { query: source() })
+      const answer = await fixture.ask('GET', path, { query: source() })
       t.deepEqual([answer.status, answer.json?.code], [status, code], `${path}: ${answer.text}`)
     }
   })
 }
 
 test.serial('no other caller sees a chart by way of the cluster, and nothing is fetched for them', async (t) => {
-  const asked = world.charts.requests.length
-  const called = world.api.calls.length
+  const asked = fixture.charts.requests.length
+  const called = fixture.api.calls.length
   for (const path of views)
     t.is(
-      (await world.ask('GET', path, { query: world.source('harbour'), token: world.stranger.token })).status,
+      (await fixture.ask('GET', path, { query: fixture.source('harbour'), token: fixture.stranger.token })).status,
       404,
       path,
     )
   for (const path of ['/packageview/orders', '/bundleview/orders'])
     t.is(
-      (await world.ask('POST', path, { body: world.source('harbour'), token: world.stranger.token })).status,
+      (await fixture.ask('POST', path, { body: fixture.source('harbour'), token: fixture.stranger.token })).status,
       404,
       path,
     )
-  for (const path of views) t.is((await world.service.send('GET', `${world.helm}${path}`)).status, 401, path)
-  t.deepEqual([world.charts.requests.length, world.api.calls.length], [asked, called])
+  for (const path of views) t.is((await fixture.service.send('GET', `${fixture.helm}${path}`)).status, 401, path)
+  t.deepEqual([fixture.charts.requests.length, fixture.api.calls.length], [asked, called])
 })
 
 test('a token that only reads looks, and orders nothing', async (t) => {
-  const token = await world.service.tokenFor(world.owner.login, ['read:cluster'])
-  t.is((await world.ask('GET', '/packageview', { query: world.source('ferry', '1.4.0'), token })).status, 200)
-  t.is((await world.ask('POST', '/packageview/orders', { body: world.source('ferry', '1.4.0'), token })).status, 403)
-  const other = await world.service.tokenFor(world.owner.login, ['read:user'])
-  t.is((await world.ask('GET', '/packageview', { query: world.source('ferry', '1.4.0'), token: other })).status, 403)
+  const token = await fixture.service.tokenFor(fixture.owner.login, ['read:cluster'])
+  t.is((await fixture.ask('GET', '/packageview', { query: fixture.source('ferry', '1.4.0'), token })).status, 200)
+  t.is(
+    (await fixture.ask('POST', '/packageview/orders', { body: fixture.source('ferry', '1.4.0'), token })).status,
+    403,
+  )
+  const other = await fixture.service.tokenFor(fixture.owner.login, ['read:user'])
+  t.is(
+    (await fixture.ask('GET', '/packageview', { query: fixture.source('ferry', '1.4.0'), token: other })).status,
+    403,
+  )
 })
 
 /** Charts of named repositories: whose credentials fetch them, and who never sees them. */
-let namedRepositoriesWorld: ViewsFixture
+let namedRepositoriesFixture: ViewsFixture
 let org: string
 test.before(async () => {
-  namedRepositoriesWorld = await startViewsFixture()
-  org = namedRepositoriesWorld.helm.split('/')[4] ?? ''
+  namedRepositoriesFixture = await startViewsFixture()
+  org = namedRepositoriesFixture.helm.split('/')[4] ?? ''
   const repository = {
     name: 'private',
-    url: namedRepositoriesWorld.charts.url,
+    url: namedRepositoriesFixture.charts.url,
     username: 'reader',
     password: 'anchor-and-chain',
   }
   await expectStatus(
-    namedRepositoriesWorld.service.send('POST', `/api/v1/orgs/${org}/chartrepositories`, {
-      token: namedRepositoriesWorld.owner.token,
+    namedRepositoriesFixture.service.send('POST', `/api/v1/orgs/${org}/chartrepositories`, {
+      token: namedRepositoriesFixture.owner.token,
       body: repository,
     }),
     201,
   )
 })
-test.after.always(() => namedRepositoriesWorld?.stop())
+test.after.always(() => namedRepositoriesFixture?.stop())
 
 const source = { name: 'ferry', version: '1.4.0', sourceKind: 'ChartRepository', sourceName: 'private' }
 const namedRepositoriesViews = [
@@ -357,48 +372,48 @@ const namedRepositoriesViews = [
 
 test.serial('a chart of a named repository is fetched with its credentials, once', async (t) => {
   for (const path of namedRepositoriesViews) {
-    const answer = await expectStatus(namedRepositoriesWorld.ask('GET', path, { query: source }), 200)
+    const answer = await expectStatus(namedRepositoriesFixture.ask('GET', path, { query: source }), 200)
     t.false(answer.text.includes('anchor-and-chain'))
   }
   const expected = `Basic ${Buffer.from('reader:anchor-and-chain').toString('base64')}`
-  t.true(namedRepositoriesWorld.charts.authorizations.length > 0)
-  t.deepEqual([...new Set(namedRepositoriesWorld.charts.authorizations)], [expected])
+  t.true(namedRepositoriesFixture.charts.authorizations.length > 0)
+  t.deepEqual([...new Set(namedRepositoriesFixture.charts.authorizations)], [expected])
   t.is(
-    namedRepositoriesWorld.charts.requests.filter((line) => line.endsWith('.tgz')).length,
+    namedRepositoriesFixture.charts.requests.filter((line) => line.endsWith('.tgz')).length,
     1,
     'what was fetched for one view serves the next',
   )
-  t.false(namedRepositoriesWorld.service.logText().includes('anchor-and-chain'))
+  t.false(namedRepositoriesFixture.service.logText().includes('anchor-and-chain'))
 })
 
 test.serial('another organization has no repository of that name, whatever was fetched before', async (t) => {
-  await expectStatus(namedRepositoriesWorld.ask('GET', '/packageview', { query: source }), 200)
-  const theirs = await namedRepositoriesWorld.people.organization(namedRepositoriesWorld.stranger)
+  await expectStatus(namedRepositoriesFixture.ask('GET', '/packageview', { query: source }), 200)
+  const theirs = await namedRepositoriesFixture.people.organization(namedRepositoriesFixture.stranger)
   await expectStatus(
     importCluster(
-      namedRepositoriesWorld.service.send,
-      namedRepositoriesWorld.stranger.token,
+      namedRepositoriesFixture.service.send,
+      namedRepositoriesFixture.stranger.token,
       theirs,
       'own',
-      namedRepositoriesWorld.api.kubeconfig(),
+      namedRepositoriesFixture.api.kubeconfig(),
     ),
     200,
   )
-  const asked = namedRepositoriesWorld.charts.requests.length
+  const asked = namedRepositoriesFixture.charts.requests.length
   for (const path of namedRepositoriesViews) {
     const query = new URLSearchParams({ ...source, sourceNamespace: org }).toString()
-    const answer = await namedRepositoriesWorld.service.send(
+    const answer = await namedRepositoriesFixture.service.send(
       'GET',
       `/api/v1/clusters/${theirs}/own/helm${path}?${query}`,
-      { token: namedRepositoriesWorld.stranger.token },
+      { token: namedRepositoriesFixture.stranger.token },
     )
     t.deepEqual([answer.status, answer.json?.code], [404, 'ChartMissing'], answer.text)
   }
-  const ordered = await namedRepositoriesWorld.service.send(
+  const ordered = await namedRepositoriesFixture.service.send(
     'POST',
     `/api/v1/clusters/${theirs}/own/helm/packageview/orders`,
-    { token: namedRepositoriesWorld.stranger.token, body: source },
+    { token: namedRepositoriesFixture.stranger.token, body: source },
   )
   t.is(ordered.status, 404)
-  t.is(namedRepositoriesWorld.charts.requests.length, asked)
+  t.is(namedRepositoriesFixture.charts.requests.length, asked)
 })

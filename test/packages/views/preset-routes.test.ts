@@ -1,15 +1,15 @@
 import test from 'ava'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import type { KubeObject } from '../../support/fake-api/kube-object.ts'
-import type { ViewsFixture } from './views-world.ts'
-import { startViewsFixture } from './views-world.ts'
+import type { ViewsFixture } from './views-fixture.ts'
+import { startViewsFixture } from './views-fixture.ts'
 
 /** Values with the presets of a variant, and charts of a Flux repository: what a cluster holds, read as the caller. */
-let world: ViewsFixture
+let fixture: ViewsFixture
 test.before(async () => {
-  world = await startViewsFixture()
+  fixture = await startViewsFixture()
   for (const [group, version, plural, kind, scope] of definitions) {
-    world.api.put({
+    fixture.api.put({
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
       metadata: { name: `${plural}.${group}` },
@@ -21,9 +21,9 @@ test.before(async () => {
       },
     } as unknown as KubeObject)
   }
-  for (const object of objects()) world.api.put(object as unknown as KubeObject)
+  for (const object of objects()) fixture.api.put(object as unknown as KubeObject)
 })
-test.after.always(() => world?.stop())
+test.after.always(() => fixture?.stop())
 
 const definitions = [
   ['ui.k8s.appscode.com', 'v1alpha1', 'resourceeditors', 'ResourceEditor', 'Cluster'],
@@ -58,14 +58,14 @@ const objects = () => [
     apiVersion: 'source.toolkit.fluxcd.io/v1',
     kind: 'HelmRepository',
     metadata: { name: 'harbour', namespace: 'kubeops' },
-    spec: { url: world.charts.url },
+    spec: { url: fixture.charts.url },
   },
 ]
 
 const values = (changes: Readonly<Record<string, string>>) =>
-  world.ask('GET', '/packageview/values', {
+  fixture.ask('GET', '/packageview/values', {
     query: {
-      ...world.source('ferry', '1.4.0'),
+      ...fixture.source('ferry', '1.4.0'),
       group: 'apps',
       resource: 'deployments',
       kind: 'Deployment',
@@ -98,32 +98,32 @@ test('presets of the cluster are laid over the defaults by name, then those of t
     license: 'none',
   })
   const body = {
-    ...world.source('ferry', '1.4.0'),
+    ...fixture.source('ferry', '1.4.0'),
     group: 'apps',
     resource: 'deployments',
     variant: 'small',
     namespace: 'shop',
   }
-  t.is((await expectStatus(world.ask('GET', '/packageview/values', { body }), 200)).json.image.tag, 'shop')
+  t.is((await expectStatus(fixture.ask('GET', '/packageview/values', { body }), 200)).json.image.tag, 'shop')
   t.regex((await expectStatus(values({ format: 'yaml' }), 200)).text, /^replicas: 2\n/)
 })
 
 test.serial('what the cluster holds is read as the caller', async (t) => {
   await expectStatus(values({ namespace: 'shop' }), 200)
   await expectStatus(
-    world.ask('GET', '/packageview', {
+    fixture.ask('GET', '/packageview', {
       query: { name: 'ferry', sourceName: 'harbour', sourceNamespace: 'kubeops' },
     }),
     200,
   )
   const users = new Set(
-    world.api.calls
+    fixture.api.calls
       .filter(({ resource }) =>
         ['resourceeditors', 'clusterchartpresets', 'chartpresets', 'helmrepositories'].includes(resource),
       )
       .map(({ user }) => user),
   )
-  t.deepEqual([...users], [`moorage:${world.owner.login}`])
+  t.deepEqual([...users], [`moorage:${fixture.owner.login}`])
 })
 
 const refused: readonly (readonly [string, Readonly<Record<string, string>>, number, string])[] = [
@@ -145,7 +145,7 @@ for (const [what, changes, status, code] of refused) {
 test('presets that the caller may not read are reported, and not ignored', async (t) => {
   const other = await startViewsFixture()
   t.teardown(() => other.stop())
-  for (const object of world.api.all('apiextensions.k8s.io/v1', 'CustomResourceDefinition')) other.api.put(object)
+  for (const object of fixture.api.all('apiextensions.k8s.io/v1', 'CustomResourceDefinition')) other.api.put(object)
   for (const object of objects()) other.api.put(object as unknown as KubeObject)
   const query = {
     ...other.source('ferry'),
@@ -169,21 +169,21 @@ test('a chart of a Flux repository: found with its defaults, refused where the c
     sourceNamespace: 'kubeops',
     sourceName: 'harbour',
   }
-  const { json } = await expectStatus(world.ask('GET', '/packageview', { query }), 200)
+  const { json } = await expectStatus(fixture.ask('GET', '/packageview', { query }), 200)
   t.deepEqual(json.sourceRef, {
     apiGroup: 'source.toolkit.fluxcd.io',
     kind: 'HelmRepository',
     namespace: 'kubeops',
     name: 'harbour',
   })
-  t.is((await world.ask('GET', '/packageview', { query: { ...query, sourceNamespace: 'other' } })).status, 404)
+  t.is((await fixture.ask('GET', '/packageview', { query: { ...query, sourceNamespace: 'other' } })).status, 404)
 })
 
 test('a chart that one member could fetch from the cluster is not shown to another who may not', async (t) => {
-  const colleague = await world.people.person('colleague')
-  const [, , , , org = ''] = world.helm.split('/')
-  await world.people.teamWithRole(
-    world.owner,
+  const colleague = await fixture.people.person('colleague')
+  const [, , , , org = ''] = fixture.helm.split('/')
+  await fixture.people.teamWithRole(
+    fixture.owner,
     org,
     [colleague],
     [
@@ -192,8 +192,8 @@ test('a chart that one member could fetch from the cluster is not shown to anoth
     ],
   )
   const query = { name: 'ferry', version: '1.3.0', sourceNamespace: 'kubeops', sourceName: 'harbour' }
-  world.api.rules.forbid({ resource: 'helmrepositories', user: `moorage:${colleague.login}` })
-  t.is((await world.ask('GET', '/packageview', { query })).status, 200)
-  const answer = await world.ask('GET', '/packageview', { query, token: colleague.token })
+  fixture.api.rules.forbid({ resource: 'helmrepositories', user: `moorage:${colleague.login}` })
+  t.is((await fixture.ask('GET', '/packageview', { query })).status, 200)
+  const answer = await fixture.ask('GET', '/packageview', { query, token: colleague.token })
   t.deepEqual([answer.status, answer.json.code], [422, 'ChartSourceRefused'], answer.text)
 })

@@ -33,15 +33,15 @@ export const progressWorkloads = (store: ObjectStore): (() => void) => {
         : { ...object, status: { ...object.status, ...effect.status } },
     )
   }
-  const worldOf = (namespace: string): readonly KubeObject[] =>
+  const fixtureOf = (namespace: string): readonly KubeObject[] =>
     store.kinds.filter(({ kind }) => workloadKinds.has(kind)).flatMap((kind) => store.list(kind, namespace))
   const round = (): void => {
     const now = Date.now()
     for (const namespace of [...due]) {
       due.delete(namespace)
-      const world = worldOf(namespace)
-      for (const object of world) {
-        for (const effect of reconcile(object, world, now)) perform(effect)
+      const fixture = fixtureOf(namespace)
+      for (const object of fixture) {
+        for (const effect of reconcile(object, fixture, now)) perform(effect)
         if (isTimed(object, now)) due.add(namespace)
       }
     }

@@ -13,7 +13,7 @@ import { kubeconfigText, seedHub } from './control-plane/seed-hub.ts'
 import { runRequestSigner } from './control-plane/sign-requests.ts'
 import { runClusterController } from './controllers/accept-clusters.ts'
 import { runClusterSetController } from './controllers/cluster-sets.ts'
-import type { HubWorld } from './controllers/hub-world.ts'
+import type { HubFixture } from './controllers/hub-fixture.ts'
 import { runTaintController } from './controllers/taint-clusters.ts'
 import { runLeaseController } from './controllers/watch-leases.ts'
 import { makeBootstrapWorks } from './bootstrap-works.ts'
@@ -106,8 +106,8 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
   const onProblem = (problem: string): void => void problems.splice(0, problems.push(problem) - keptProblems)
   const reconcilers: Reconciler[] = []
   const agents: SpokeAgent[] = []
-  const world = makeFixture(client, prefix, ending.signal, onProblem, reconcilers)
-  runControllers(world, server, options)
+  const fixture = makeFixture(client, prefix, ending.signal, onProblem, reconcilers)
+  runControllers(fixture, server, options)
   const bootstrapToken = (): Promise<string> => requestBootstrapToken(client)
   const uid = (await spoke.get(namespaces, 'kube-system'))?.metadata.uid ?? ''
   // As the chart of the distribution writes them on a spoke; an import writes them itself.
@@ -119,22 +119,22 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
   const onAgent = (agent: SpokeAgent): void => void agents.push(agent)
   runKlusterletOperator({
     spoke,
-    world,
+    fixture,
     onAgent,
     agentOptions: () => ({ ...defaultsOf({ claimsOfSpoke: true, ...options.klusterletAgents }), onProblem }),
   })
   runNamespaceFinisher({
     client,
-    finishes: (namespace) => isFinished(world, namespace),
+    finishes: (namespace) => isFinished(fixture, namespace),
     signal: ending.signal,
-    reconciler: world.reconciler,
+    reconciler: fixture.reconciler,
   })
   if (spoke !== client)
     runNamespaceFinisher({
       client: spoke,
-      finishes: (namespace) => isFinished(world, namespace),
+      finishes: (namespace) => isFinished(fixture, namespace),
       signal: ending.signal,
-      reconciler: world.reconciler,
+      reconciler: fixture.reconciler,
     })
   const { webhooks = false, defaultClusterSet = false } = options
   const endWebhooks =
@@ -148,14 +148,14 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
       : undefined
   const adminToken = spokeServer.tokenFor('admin')
   const spokeOf = (cluster: string) => {
-    if (world.clusters.get(cluster) === undefined) return 'unknown'
+    if (fixture.clusters.get(cluster) === undefined) return 'unknown'
     return agents.some((each) => each.cluster === cluster && each.isAlive())
       ? { server: spoke.server, adminToken }
       : 'unreachable'
   }
   const gateway = options.gateway === true ? await startClusterGateway({ client, spokeOf }) : undefined
   const entrance = gateway?.server ?? client.server
-  await world.clusters.ready
+  await fixture.clusters.ready
 
   return {
     prefix,
@@ -200,7 +200,7 @@ const makeFixture = (
   signal: AbortSignal,
   onProblem: (problem: string) => void,
   reconcilers: Reconciler[],
-): HubWorld => {
+): HubFixture => {
   const owns = (name: string): boolean => name.startsWith(prefix)
   const listeners: ((cluster: ManagedCluster, isGone: boolean) => void)[] = []
   const clusters = watchObjects<ManagedCluster>(client, managedClusters, {
@@ -227,20 +227,20 @@ const makeFixture = (
   }
 }
 
-const runControllers = (world: HubWorld, server: ControlPlaneAccess, { servesAccount }: TestHubOptions): void => {
-  runClusterController(world)
-  runLeaseController(world)
-  runTaintController(world)
-  runClusterSetController(world)
-  runProfileController(world)
-  if (servesAccount !== undefined) runAccountController(world, servesAccount)
-  if (server.clientCa !== undefined) runRequestSigner(world, server.clientCa)
-  runTokenSecretFiller(world, (namespace) => world.owns(namespace) || namespace.startsWith(hubNamespace))
-  runGarbageCollector(world)
+const runControllers = (fixture: HubFixture, server: ControlPlaneAccess, { servesAccount }: TestHubOptions): void => {
+  runClusterController(fixture)
+  runLeaseController(fixture)
+  runTaintController(fixture)
+  runClusterSetController(fixture)
+  runProfileController(fixture)
+  if (servesAccount !== undefined) runAccountController(fixture, servesAccount)
+  if (server.clientCa !== undefined) runRequestSigner(fixture, server.clientCa)
+  runTokenSecretFiller(fixture, (namespace) => fixture.owns(namespace) || namespace.startsWith(hubNamespace))
+  runGarbageCollector(fixture)
 }
 
 /** Namespaces of this hub, and those of OCM itself, which are on a spoke as long as it has an agent. */
-const isFinished = ({ owns }: HubWorld, { metadata: { name } }: Namespace): boolean =>
+const isFinished = ({ owns }: HubFixture, { metadata: { name } }: Namespace): boolean =>
   owns(name) || name.startsWith(hubNamespace)
 
 const requestBootstrapToken = async (client: KubeClient): Promise<string> => {

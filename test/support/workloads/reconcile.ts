@@ -21,10 +21,10 @@ export const workloadResources = [
   ['v1', 'persistentvolumeclaims'],
 ] as const
 
-/** Once all is as it should be, nothing. `world` holds the workloads of the object's namespace. */
-export const reconcile = (object: KubeObject, world: readonly KubeObject[], now: number): readonly Effect[] => {
+/** Once all is as it should be, nothing. `fixture` holds the workloads of the object's namespace. */
+export const reconcile = (object: KubeObject, fixture: readonly KubeObject[], now: number): readonly Effect[] => {
   if (object.metadata.deletionTimestamp !== undefined) return []
-  const own = world.filter(
+  const own = fixture.filter(
     ({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true,
   )
   const effects = reconcilers[object.kind]?.(object, own, now) ?? []

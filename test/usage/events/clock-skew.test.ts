@@ -6,8 +6,8 @@ import { daySeconds } from '../../../core/usage/month.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import { callOf } from '../../sql/call.ts'
 import { migratedSqlitePath } from '../../support/databases.ts'
-import { clusterHeard, clusterUid, newObject, recorderOn, setClock, tablesOf } from './event-world.ts'
-import { end, makeMonthsFixture, month, owner, start } from '../months-world.ts'
+import { clusterHeard, clusterUid, newObject, recorderOn, setClock, tablesOf } from './event-fixture.ts'
+import { end, makeMonthsFixture, month, owner, start } from '../months-fixture.ts'
 
 /**
  * Clusters whose clocks are a day ahead or behind. A figure is then off by the seconds of the skew at most, and never
@@ -25,7 +25,7 @@ const text = (seconds: number): string => new Date(seconds * 1000).toISOString()
 const reportMonth = async (skew: (at: number) => number) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   try {
-    const world = await makeMonthsFixture(db)
+    const fixture = await makeMonthsFixture(db)
     await db.query((k) =>
       k('clusters').insert({
         owner_id: owner,
@@ -62,10 +62,10 @@ const reportMonth = async (skew: (at: number) => number) => {
       )
         throw new Error('a refused event has changed something')
     }
-    world.setNow(end + 75 * hour)
-    const closed = await world.close(callOf(), { ownerId: owner, month })
+    fixture.setNow(end + 75 * hour)
+    const closed = await fixture.close(callOf(), { ownerId: owner, month })
     if (isLeft(closed)) throw new Error(closed.left.message)
-    const shown = await world.shown('objects-usage-view')
+    const shown = await fixture.shown('objects-usage-view')
     const { cpu } = shown?.json['totals'] as { cpu: number }
     return {
       coreHours: Math.round((cpu * (end - start)) / hour),

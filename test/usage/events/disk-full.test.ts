@@ -17,8 +17,8 @@ import { migratedSqlitePath } from '../../support/databases.ts'
 import { cleanEnvironment, mainFile, startServiceProcess, type ServiceProcess } from '../../support/service-process.ts'
 import { adminLogin, adminPassword, testEnvironment } from '../../support/service.ts'
 import { startSmallDisk, type SmallDisk } from '../../support/small-disk.ts'
-import { newObject } from './event-world.ts'
-import { fillMonth, makeMonthsFixture, month, owner } from '../months-world.ts'
+import { newObject } from './event-fixture.ts'
+import { fillMonth, makeMonthsFixture, month, owner } from '../months-fixture.ts'
 
 /** A disk that is really full: a small one, which the test fills and frees while the service runs on it. */
 
@@ -189,17 +189,17 @@ test('a month that is closed on a full disk has no revision, and is closed once 
 test('a month for whose spools there is no space has no revision, and is closed once there is some', async (t) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   t.teardown(() => db.close())
-  const world = await makeMonthsFixture(db)
-  await fillMonth(world)
-  const closeMonth = world.closeWith({
-    gather: world.gatherWith({ spools: makeSpools(join((disk as SmallDisk).outside, 'spools')) }),
+  const fixture = await makeMonthsFixture(db)
+  await fillMonth(fixture)
+  const closeMonth = fixture.closeWith({
+    gather: fixture.gatherWith({ spools: makeSpools(join((disk as SmallDisk).outside, 'spools')) }),
   })
   const closing = () => closeMonth(callOf(), { ownerId: owner, month })
   disk?.fill()
   await t.throwsAsync(closing(), { instanceOf: Unavailable, message: 'The disk of the data folder is full.' })
-  t.is(await world.shown('objects-usage-view'), undefined)
-  t.is(await world.leftovers(), 0)
+  t.is(await fixture.shown('objects-usage-view'), undefined)
+  t.is(await fixture.leftovers(), 0)
   disk?.free()
   t.true(isRight(await closing()))
-  t.like(await world.shown('objects-usage-view'), { revision: 1 })
+  t.like(await fixture.shown('objects-usage-view'), { revision: 1 })
 })

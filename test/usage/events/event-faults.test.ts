@@ -9,7 +9,7 @@ import { makeGroupCommit, makeHandleUsageMessage } from '../../../core/usage/eve
 import { isSwitchedOff } from '../../support/components/names.ts'
 import { migratedMysqlUrl, migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
-import { addOwners, clusterUid, newObject, otherOwner, owner, recorderOn, setClock, tablesOf } from './event-world.ts'
+import { addOwners, clusterUid, newObject, otherOwner, owner, recorderOn, setClock, tablesOf } from './event-fixture.ts'
 
 const instant = '2026-11-22T12:00:00Z'
 const batch = (count: number) => Array.from({ length: count }, () => newObject().created(instant))

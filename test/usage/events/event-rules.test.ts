@@ -19,7 +19,7 @@ import {
   parseMonthText,
 } from '../../../core/usage/month.ts'
 import type { MonthKey, UnixSeconds } from '../../../core/usage/types.ts'
-import { clusterHeard, modeChanged, newObject } from './event-world.ts'
+import { clusterHeard, modeChanged, newObject } from './event-fixture.ts'
 
 const second = (text: string): UnixSeconds => (Date.parse(text) / 1000) as UnixSeconds
 const key = (value: number): MonthKey => value as MonthKey

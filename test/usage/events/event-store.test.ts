@@ -22,7 +22,7 @@ import {
   secondCluster,
   setClock,
   tablesOf,
-} from './event-world.ts'
+} from './event-fixture.ts'
 
 const instant = '2026-11-22T12:00:00Z'
 

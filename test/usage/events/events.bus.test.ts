@@ -16,14 +16,14 @@ import {
   startBusFixture,
   type BusFixture,
   type GivenCredentials,
-} from '../../bus/bus-world.ts'
-import { makePeople, type Person } from '../../clusters/cluster-world.ts'
+} from '../../bus/bus-fixture.ts'
+import { makePeople, type Person } from '../../clusters/cluster-fixture.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startServiceProcess } from '../../support/service-process.ts'
 import { startService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { startBusLink } from './bus-link.ts'
-import { clusterHeard, newObject } from './event-world.ts'
+import { clusterHeard, newObject } from './event-fixture.ts'
 import { openPatiently } from '../../support/databases.ts'
 
 const test = needing('nats')
@@ -32,7 +32,7 @@ const test = needing('nats')
 
 const uid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
 const strange = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0cff'
-let world: BusFixture
+let fixture: BusFixture
 let db: SqlDatabase
 let owner: Person
 let org: string
@@ -45,7 +45,7 @@ const object = () => newObject({ createdAt: now(-3600) })
 
 const credentialsOf = (account: string, token: string): Promise<GivenCredentials> =>
   until('credentials', async () => {
-    const { status, text, json } = await world.service.send('GET', `/api/v1/usage/${account}/bus-credentials`, {
+    const { status, text, json } = await fixture.service.send('GET', `/api/v1/usage/${account}/bus-credentials`, {
       token,
     })
     if (status === 503) return undefined
@@ -54,8 +54,8 @@ const credentialsOf = (account: string, token: string): Promise<GivenCredentials
   })
 
 const credentialsOfAdmin = async (): Promise<GivenCredentials | undefined> => {
-  const { status, json } = await world.service.send('GET', '/api/v1/user/bus/admin_credentials', {
-    token: world.service.adminToken,
+  const { status, json } = await fixture.service.send('GET', '/api/v1/user/bus/admin_credentials', {
+    token: fixture.service.adminToken,
   })
   return status === 200 ? (json as GivenCredentials) : undefined
 }
@@ -97,9 +97,9 @@ const counted = (objectUid: string, count: number) =>
   until(`${count} changes`, async () => ((await changesOf(objectUid)) === count ? true : undefined))
 
 test.before(async () => {
-  world = await startBusFixture('sqlite', { MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' })
-  db = await openPatiently(world.settings['MOORAGE_DATABASE_URL'] ?? '')
-  const people = makePeople(world.service)
+  fixture = await startBusFixture('sqlite', { MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' })
+  db = await openPatiently(fixture.settings['MOORAGE_DATABASE_URL'] ?? '')
+  const people = makePeople(fixture.service)
   owner = await people.person('owner')
   org = await people.organization(owner)
   await addCluster(org, uid)
@@ -117,7 +117,7 @@ test.before(async () => {
 })
 test.after.always(async () => {
   await closeClients()
-  await world?.stop()
+  await fixture?.stop()
   await db?.close()
 })
 
@@ -147,7 +147,7 @@ test.serial('credentials allow to publish on one subject, and to read nothing of
 test.serial(
   'messages that can never be accepted are terminated and counted; those after them are recorded',
   async (t) => {
-    const tally = world.service.running.container.resolve(UsageEventTallyPort)
+    const tally = fixture.service.running.container.resolve(UsageEventTallyPort)
     const before = tally.terminated
     for (const text of [
       '',
@@ -163,7 +163,7 @@ test.serial(
     await publish([{ ...one.created(now()), milliCPU: -1 }, one.created(now())])
     await counted(one.uid, 1)
     await until('seven were terminated', () => tally.terminated === before + 7 || undefined)
-    t.true(world.service.logText().includes('a message with usage events is not acceptable'))
+    t.true(fixture.service.logText().includes('a message with usage events is not acceptable'))
   },
 )
 
@@ -199,7 +199,7 @@ test.serial('messages that cannot be recorded yet do not hold up those of others
 test.serial(
   'each month that becomes final is published on the bus, under one id however often, once the bus is there',
   async (t) => {
-    const { container } = world.service.running
+    const { container } = fixture.service.running
     const outbox = container.resolve(FinalMonthOutboxPort)
     const [row] = await db.query<{ id: number }>((k) => k('accounts').where('name', org).select('id'))
     const month = {
@@ -240,8 +240,8 @@ test.serial(
 test.serial('what the bus has stored survives its end and its restart, and is recorded then', async (t) => {
   const [one, two] = [object(), object()]
   await publish([one.created(now())])
-  await world.nats.kill()
-  await world.nats.restart()
+  await fixture.nats.kill()
+  await fixture.nats.restart()
   sender = await connectWith(await credentialsOf(org, owner.token))
   await until('the bus takes messages', async () =>
     publish([two.created(now())]).then(
@@ -275,10 +275,10 @@ test.serial('a consumer or a stream that was deleted is made again, and what com
 test.serial('a process that is killed between the commit and the acknowledgement counts once', async (t) => {
   admin = await connectWith(await until('admin credentials', credentialsOfAdmin))
   const { consumers } = await jetstreamManager(admin)
-  await world.service.stop()
-  const link = await startBusLink(world.url)
+  await fixture.service.stop()
+  const link = await startBusLink(fixture.url)
   t.teardown(() => link.close())
-  const settings = { ...world.settings, MOORAGE_BUS_URL: link.url }
+  const settings = { ...fixture.settings, MOORAGE_BUS_URL: link.url }
   const first = await startServiceProcess({ settings })
   t.teardown(() => first.stop())
   link.holds = ['$JS.ACK']
@@ -319,9 +319,9 @@ test.serial(
   async (t) => {
     // The other instances, which would receive the messages, have ended.
     const { consumers, streams } = await jetstreamManager(admin)
-    const link = await startBusLink(world.url)
+    const link = await startBusLink(fixture.url)
     t.teardown(() => link.close())
-    const service = await startService({ settings: { ...world.settings, MOORAGE_BUS_URL: link.url } })
+    const service = await startService({ settings: { ...fixture.settings, MOORAGE_BUS_URL: link.url } })
     t.teardown(() => service.stop())
     const [first, one, last] = [object(), object(), object()]
     await publish([first.created(now())])

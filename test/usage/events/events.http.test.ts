@@ -7,7 +7,7 @@ import { populatedClusterUid, startPopulatedService } from '../../support/popula
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService } from '../../support/service.ts'
 import { IntakeSumsPort } from '../../../core/usage/events/intake.ts'
-import { clusterHeard, newObject } from './event-world.ts'
+import { clusterHeard, newObject } from './event-fixture.ts'
 
 /** Events over HTTP, as programs in clusters report them. */
 
@@ -115,7 +115,7 @@ test.serial(
     t.is(role.status, 201, role.text)
     const robots = await service.send('GET', '/api/v1/orgs/harbour/robots', { token: alice })
     t.is(robots.status, 200)
-    const made = await service.send('POST', `/api/v1/orgs/harbour/robots/${service.world.key('robot_ac')}/tokens`, {
+    const made = await service.send('POST', `/api/v1/orgs/harbour/robots/${service.fixture.key('robot_ac')}/tokens`, {
       token: alice,
       body: { name: 'meter' },
     })

@@ -14,8 +14,8 @@ import { migratedMysqlUrl, patient } from '../../support/databases.ts'
 import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.ts'
 import { startServiceProcess, type ServiceProcess } from '../../support/service-process.ts'
 import { adminLogin, adminPassword } from '../../support/service.ts'
-import { clusterHeard, newObject } from './event-world.ts'
-import { fillMonth, makeMonthsFixture, month, owner, type MonthsFixture } from '../months-world.ts'
+import { clusterHeard, newObject } from './event-fixture.ts'
+import { fillMonth, makeMonthsFixture, month, owner, type MonthsFixture } from '../months-fixture.ts'
 
 /** The database has done what it was asked for, and its answer is lost: with the process, or with the connection. */
 
@@ -137,10 +137,10 @@ test('a report during whose commit the database is cut off is 503, and counts on
 })
 
 /** The content of a published month, whole. */
-const wholeMonth = async (world: MonthsFixture) => ({
-  objects: await world.shown('objects-usage-view'),
-  clusters: await world.shown('clusters-usage-view'),
-  segments: await world.count('usage_segments'),
+const wholeMonth = async (fixture: MonthsFixture) => ({
+  objects: await fixture.shown('objects-usage-view'),
+  clusters: await fixture.shown('clusters-usage-view'),
+  segments: await fixture.count('usage_segments'),
 })
 
 for (const [title, isPublished, first, marker] of [

@@ -16,7 +16,7 @@ import { startService, type TestService } from '../../support/service.ts'
 import { startSmallDisk } from '../../support/small-disk.ts'
 import { until } from '../../support/until.ts'
 import { callOf } from '../../sql/call.ts'
-import { newObject } from '../events/event-world.ts'
+import { newObject } from '../events/event-fixture.ts'
 
 /**
  * A MariaDB that takes no changes: it is read-only, or its disk is really full. Its redo log, which has its space from

@@ -6,7 +6,7 @@ import type { ReportedObject, UsageInputs } from '../../../core/usage/months/por
 import type { UsageClusterId } from '../../../core/usage/types.ts'
 import { casesOf } from '../../support/cases-of.ts'
 import { eachDatabase } from '../../support/databases.ts'
-import { fillMonth, makeMonthsFixture, month, owner } from '../months-world.ts'
+import { fillMonth, makeMonthsFixture, month, owner } from '../months-fixture.ts'
 
 /** A database some of whose methods are others. */
 const changed = (db: SqlDatabase, methods: Partial<SqlDatabase>): SqlDatabase =>
@@ -21,8 +21,8 @@ const objectsOf = async (inputs: UsageInputs, cluster: UsageClusterId): Promise<
 for (const database of eachDatabase()) {
   const onMonth = casesOf(`${database.name}: inputs of a month`, async () => {
     const db = await database.open()
-    const world = await makeMonthsFixture(db)
-    return { db, cluster: (await fillMonth(world)).a.id as UsageClusterId, close: () => db.close() }
+    const fixture = await makeMonthsFixture(db)
+    return { db, cluster: (await fillMonth(fixture)).a.id as UsageClusterId, close: () => db.close() }
   })
 
   onMonth('the kinds of other clusters are not read', async (t, { db, cluster }) => {

@@ -33,7 +33,7 @@ import {
   end,
   type MonthsFixture,
   unwatchedClosing,
-} from '../months-world.ts'
+} from '../months-fixture.ts'
 
 /** Months that are closed in a process of their own, on threads, as the service does it. */
 
@@ -45,7 +45,7 @@ const processOn = (databaseUrl: string, watch: Partial<ClosingWatch> = {}) =>
 
 const onDatabase = (
   title: string,
-  run: (t: ExecutionContext, world: MonthsFixture, url: string) => Promise<void>,
+  run: (t: ExecutionContext, fixture: MonthsFixture, url: string) => Promise<void>,
 ): void => {
   const urls = [
     async () => `sqlite:${await migratedSqlitePath()}`,
@@ -79,35 +79,39 @@ const textsOf = async ({ views }: MonthsFixture, id: UsageMonthId) => {
 const isStep = (step: string, text: string, done: number, of: number): boolean =>
   step === 'report' ? text === 'parts of the views written' && done === of : text === step
 
-onDatabase('another process writes the same bytes as this one, and so do two passes', async (t, world, url) => {
-  const { kind } = await fillMonth(world)
-  const others = [kind, await world.kind('backupProduct', 'Backup'), await world.kind('dbProduct', 'Redis')]
+onDatabase('another process writes the same bytes as this one, and so do two passes', async (t, fixture, url) => {
+  const { kind } = await fillMonth(fixture)
+  const others = [kind, await fixture.kind('backupProduct', 'Backup'), await fixture.kind('dbProduct', 'Redis')]
   for (let index = 0; index < 40; index += 1) {
-    const { id } = await world.cluster()
+    const { id } = await fixture.cluster()
     for (const each of others)
-      await world.object(id, each, [
+      await fixture.object(id, each, [
         { from: start, to: start + 1000 + index, milliCpu: 100 + index, memoryMib: 7 },
         { from: start + 5000, to: end, milliCpu: index, memoryMib: 3 * index, cutAt: end - 1000 },
       ])
   }
   const closing = processOn(url)
   try {
-    const first = await world.close(callOf(), { ownerId: owner, month, as: 'final' })
-    const second = await world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month, as: 'reopen' })
+    const first = await fixture.close(callOf(), { ownerId: owner, month, as: 'final' })
+    const second = await fixture.closeWith({ gather: closing.gather })(callOf(), {
+      ownerId: owner,
+      month,
+      as: 'reopen',
+    })
     if (isLeft(first) || isLeft(second)) return t.fail()
     t.is(second.right.objectCount, 123)
     t.true(second.right.isNew)
-    const expected = await textsOf(world, first.right.month.id)
+    const expected = await textsOf(fixture, first.right.month.id)
     t.true(expected.size > 20)
-    t.deepEqual(await textsOf(world, second.right.month.id), expected)
+    t.deepEqual(await textsOf(fixture, second.right.month.id), expected)
     // What is read is the same as well: nothing is written a second time.
-    const again = await world.close(callOf(), { ownerId: owner, month })
+    const again = await fixture.close(callOf(), { ownerId: owner, month })
     t.like(again, { right: { isNew: false, month: { id: second.right.month.id } } })
-    const inTwoPasses = world.gatherWith({ lanes: { gather: 2, views: () => 2 } })
-    const third = await world.closeWith({ gather: inTwoPasses })(callOf(), { ownerId: owner, month, as: 'final' })
+    const inTwoPasses = fixture.gatherWith({ lanes: { gather: 2, views: () => 2 } })
+    const third = await fixture.closeWith({ gather: inTwoPasses })(callOf(), { ownerId: owner, month, as: 'final' })
     if (isLeft(third)) return t.fail()
     t.true(third.right.isNew)
-    t.deepEqual(await textsOf(world, third.right.month.id), expected)
+    t.deepEqual(await textsOf(fixture, third.right.month.id), expected)
   } finally {
     await closing.close()
   }
@@ -130,39 +134,39 @@ const piecesOf = async ({ db }: MonthsFixture, id: UsageMonthId) =>
     )
   ).map(({ body }) => Buffer.from(body))
 
-onDatabase('the report that another process writes has the same bytes', async (t, world, url) => {
-  const { a, kind } = await fillMonth(world)
-  await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+onDatabase('the report that another process writes has the same bytes', async (t, fixture, url) => {
+  const { a, kind } = await fillMonth(fixture)
+  await fixture.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
   const [closing, renderer] = [processOn(url), makePdfRenderer()]
   try {
-    const closed = await world.closeWith(closing)(callOf(), { ownerId: owner, month })
+    const closed = await fixture.closeWith(closing)(callOf(), { ownerId: owner, month })
     if (isLeft(closed)) return t.fail()
-    const written = await piecesOf(world, closed.right.month.id)
-    await world.db.query((k) => k('usage_reports').where({ month_id: closed.right.month.id }).delete())
-    await makeReportWork(world.db, renderer).write(closed.right.month, new AbortController().signal)
+    const written = await piecesOf(fixture, closed.right.month.id)
+    await fixture.db.query((k) => k('usage_reports').where({ month_id: closed.right.month.id }).delete())
+    await makeReportWork(fixture.db, renderer).write(closed.right.month, new AbortController().signal)
     t.is(Buffer.concat(written).subarray(0, 5).toString(), '%PDF-')
-    t.deepEqual(written, await piecesOf(world, closed.right.month.id))
+    t.deepEqual(written, await piecesOf(fixture, closed.right.month.id))
   } finally {
     await closing.close()
     await renderer.close()
   }
 })
 
-onDatabase('the process completes the month first: an object that went silent is cut', async (t, world, url) => {
-  const { a, kind } = await fillMonth(world)
-  const { id } = await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+onDatabase('the process completes the month first: an object that went silent is cut', async (t, fixture, url) => {
+  const { a, kind } = await fillMonth(fixture)
+  const { id } = await fixture.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
   const silentFrom = start + 5 * daySeconds
-  await world.db.query((k) =>
+  await fixture.db.query((k) =>
     k('usage_objects')
       .where({ id })
       .update({ sends_heartbeats: true, last_heard_day: silentFrom / daySeconds - 1 }),
   )
   const closing = processOn(url)
   try {
-    t.like(await world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
+    t.like(await fixture.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
       right: { isNew: true },
     })
-    const cut = await world.db.query<{ readonly cut_at: number }>((k) =>
+    const cut = await fixture.db.query<{ readonly cut_at: number }>((k) =>
       k('usage_intervals').where({ object_id: id, month }).select('cut_at'),
     )
     t.deepEqual(
@@ -174,44 +178,47 @@ onDatabase('the process completes the month first: an object that went silent is
   }
 })
 
-onDatabase('a close that is aborted publishes nothing, and its process is of use afterwards', async (t, world, url) => {
-  await fillMonth(world)
-  const closing = processOn(url)
-  const close = world.closeWith(closing)
-  const lastSteps: string[] = []
-  try {
-    for (const step of ['clusters read', 'parts of the views written', 'report']) {
-      const stop = new AbortController()
-      const onProgress = (text: string, done: number, of: number): void => {
-        if (isStep(step, text, done, of)) stop.abort(new Error('The service stops.'))
+onDatabase(
+  'a close that is aborted publishes nothing, and its process is of use afterwards',
+  async (t, fixture, url) => {
+    await fillMonth(fixture)
+    const closing = processOn(url)
+    const close = fixture.closeWith(closing)
+    const lastSteps: string[] = []
+    try {
+      for (const step of ['clusters read', 'parts of the views written', 'report']) {
+        const stop = new AbortController()
+        const onProgress = (text: string, done: number, of: number): void => {
+          if (isStep(step, text, done, of)) stop.abort(new Error('The service stops.'))
+        }
+        await t.throwsAsync(close({ ...callOf(), signal: stop.signal }, { ownerId: owner, month, onProgress }), {
+          message: 'The service stops.',
+        })
+        t.is(await fixture.shown('objects-usage-view'), undefined)
       }
-      await t.throwsAsync(close({ ...callOf(), signal: stop.signal }, { ownerId: owner, month, onProgress }), {
-        message: 'The service stops.',
+      t.like(await close(callOf(), { ownerId: owner, month, onProgress: (text) => void lastSteps.push(text) }), {
+        right: { isNew: true },
       })
-      t.is(await world.shown('objects-usage-view'), undefined)
+      t.is(lastSteps.at(-1), 'published')
+      t.is(await fixture.leftovers(), 0)
+    } finally {
+      await closing.close()
     }
-    t.like(await close(callOf(), { ownerId: owner, month, onProgress: (text) => void lastSteps.push(text) }), {
-      right: { isNew: true },
-    })
-    t.is(lastSteps.at(-1), 'published')
-    t.is(await world.leftovers(), 0)
-  } finally {
-    await closing.close()
-  }
-})
+  },
+)
 
 test.serial('what fails in the process fails the close, and publishes nothing', async (t) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   const closing = processOn(`sqlite:${join(folder, 'without-tables.sqlite')}`)
   try {
-    const world = await makeMonthsFixture(db)
-    await fillMonth(world)
-    await t.throwsAsync(world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
+    const fixture = await makeMonthsFixture(db)
+    await fillMonth(fixture)
+    await t.throwsAsync(fixture.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
       message: /no such table/,
     })
-    t.is(await world.shown('objects-usage-view'), undefined)
-    t.like(await world.close(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
-    t.is(await world.leftovers(), 0)
+    t.is(await fixture.shown('objects-usage-view'), undefined)
+    t.like(await fixture.close(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
+    t.is(await fixture.leftovers(), 0)
   } finally {
     await closing.close()
     await db.close()
@@ -223,9 +230,9 @@ test.serial('a database that does not answer the process is unavailable to the c
   // Nothing listens on port 1.
   const closing = processOn('mysql://nobody@127.0.0.1:1/nothing')
   try {
-    const world = await makeMonthsFixture(db)
-    await fillMonth(world)
-    await t.throwsAsync(world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
+    const fixture = await makeMonthsFixture(db)
+    await fillMonth(fixture)
+    await t.throwsAsync(fixture.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
       instanceOf: Unavailable,
     })
   } finally {
@@ -240,7 +247,7 @@ test.serial('a database that does not answer the process is unavailable to the c
  */
 const onProcess = (
   title: string,
-  run: (t: ExecutionContext, world: MonthsFixture, close: CloseMonth) => Promise<void>,
+  run: (t: ExecutionContext, fixture: MonthsFixture, close: CloseMonth) => Promise<void>,
   idleAfter?: number,
 ): void =>
   test.serial(title, async (t) => {
@@ -249,9 +256,9 @@ const onProcess = (
     const db = await openPatiently(url)
     const closing = processOn(url, definedFields({ idleAfter }))
     try {
-      const world = await makeMonthsFixture(db)
-      await fillMonth(world)
-      await run(t, world, world.closeWith(closing))
+      const fixture = await makeMonthsFixture(db)
+      await fillMonth(fixture)
+      await run(t, fixture, fixture.closeWith(closing))
     } finally {
       await closing.close()
       await db.close()
@@ -262,7 +269,7 @@ const onProcess = (
 const closingOf = (parent: number): readonly number[] =>
   childrenOf(parent).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('moorage: closes'))
 
-onProcess('a process that is killed fails the close, and the next close has another one', async (t, world, close) => {
+onProcess('a process that is killed fails the close, and the next close has another one', async (t, fixture, close) => {
   for (const step of ['clusters read', 'parts of the views written', 'report']) {
     const onProgress = (text: string, done: number, of: number): void => {
       if (isStep(step, text, done, of)) for (const child of closingOf(process.pid)) process.kill(child, 'SIGKILL')
@@ -271,10 +278,10 @@ onProcess('a process that is killed fails the close, and the next close has anot
       instanceOf: Unavailable,
       message: 'The process that closes months ended by SIGKILL.',
     })
-    t.is(await world.shown('objects-usage-view'), undefined)
+    t.is(await fixture.shown('objects-usage-view'), undefined)
   }
   t.like(await close(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
-  t.is(await world.leftovers(), 0)
+  t.is(await fixture.leftovers(), 0)
 })
 
 /** A thread may end while it is read. */
@@ -289,7 +296,7 @@ const prioritiesOfThreads = (pid: number): readonly number[] =>
 
 onProcess(
   'the process has low priority, ignores the signals of a terminal, and ends when it has nothing to do',
-  async (t, _world, close) => {
+  async (t, _fixture, close) => {
     let pid = 0
     const onProgress = (): void => {
       if (pid !== 0) return
@@ -307,7 +314,7 @@ onProcess(
   0,
 )
 
-onProcess('a frozen process is ended when the close is aborted', async (t, world, close) => {
+onProcess('a frozen process is ended when the close is aborted', async (t, fixture, close) => {
   const stop = new AbortController()
   let frozen = 0
   const onProgress = (): void => {
@@ -321,19 +328,19 @@ onProcess('a frozen process is ended when the close is aborted', async (t, world
   })
   t.true(frozen > 0)
   await until('the frozen process has ended', () => (isRunning(frozen) ? undefined : true))
-  t.is(await world.shown('objects-usage-view'), undefined)
+  t.is(await fixture.shown('objects-usage-view'), undefined)
 })
 
-onDatabase('what the process did is counted, and remains after its end', async (t, world, url) => {
-  const { a, kind } = await fillMonth(world)
-  await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+onDatabase('what the process did is counted, and remains after its end', async (t, fixture, url) => {
+  const { a, kind } = await fillMonth(fixture)
+  await fixture.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
   const lines: object[] = []
   const log = { debug: (fields: object) => void lines.push(fields), warn: (fields: object) => void lines.push(fields) }
   const helpers = makeHelperProcesses(log, ['closing'])
   const closing = processOn(url, { helpers, log })
   const use = () => helpers.uses().get('closing') as HelperUse
   try {
-    const close = world.closeWith(closing)
+    const close = fixture.closeWith(closing)
     t.like(await close(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
     const first = use()
     t.is(first.running, 1)
@@ -351,7 +358,7 @@ onDatabase('what the process did is counted, and remains after its end', async (
     const onProgress = (text: string, done: number, of: number): void => {
       if (isStep('report', text, done, of)) closingOf(process.pid).forEach((child) => process.kill(child, 'SIGKILL'))
     }
-    await world.object(a.id, kind, [{ from: start + 5, to: end, milliCpu: 1, memoryMib: 1 }])
+    await fixture.object(a.id, kind, [{ from: start + 5, to: end, milliCpu: 1, memoryMib: 1 }])
     await t.throwsAsync(close(callOf(), { ownerId: owner, month, as: 'final', onProgress }), {
       instanceOf: Unavailable,
     })
@@ -366,15 +373,15 @@ onDatabase('what the process did is counted, and remains after its end', async (
   }
 })
 
-onDatabase('the work of the process continues the trace of the close', async (t, world, url) => {
-  const { a, kind } = await fillMonth(world)
-  await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+onDatabase('the work of the process continues the trace of the close', async (t, fixture, url) => {
+  const { a, kind } = await fillMonth(fixture)
+  await fixture.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
   const receiver = await startOtlpReceiver()
   const traces = { endpoint: receiver.url, headers: {}, percent: 100, release: '0.0.0', instanceId: 'one' }
   const tracing = await openOtlpTracing({ ...traces, onTrouble: (reason) => t.log(reason) })
   const closing = processOn(url, { tracing, traces })
   try {
-    const close = world.closeWith(closing)
+    const close = fixture.closeWith(closing)
     const closed = await tracing.span({ name: 'close' }, () => close(callOf(), { ownerId: owner, month }))
     t.like(closed, { right: { isNew: true } })
   } finally {

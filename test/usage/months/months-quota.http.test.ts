@@ -4,7 +4,7 @@ import type { CommandContext } from '../../../composition/part/command-context.t
 import { runCommandLine } from '../../../composition/moorage.ts'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
 import type { UnixSeconds } from '../../../core/usage/types.ts'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import {
   admin,
   alerts,

@@ -6,8 +6,8 @@ import { daySeconds, laterByMonths } from '../../../core/usage/month.ts'
 import { listDueMonths, makeCloseDueMonths } from '../../../core/usage/months/close.ts'
 import { callOf } from '../../sql/call.ts'
 import { eachDatabase } from '../../support/databases.ts'
-import { addOwners, clusterHeard, newObject, recorderOn, setClock, tablesOf } from '../events/event-world.ts'
-import { end, fillMonth, makeMonthsFixture, month, owner, start, type MonthsFixture } from '../months-world.ts'
+import { addOwners, clusterHeard, newObject, recorderOn, setClock, tablesOf } from '../events/event-fixture.ts'
+import { end, fillMonth, makeMonthsFixture, month, owner, start, type MonthsFixture } from '../months-fixture.ts'
 
 /** The clock of the service and of its database, as they start with it, is ahead for a while and is then set right. */
 
@@ -23,7 +23,7 @@ for (const database of eachDatabase()) {
         await db.close()
       }
     })
-  const onMonths = (title: string, run: (t: ExecutionContext, world: MonthsFixture) => Promise<void>): void =>
+  const onMonths = (title: string, run: (t: ExecutionContext, fixture: MonthsFixture) => Promise<void>): void =>
     onDatabase(title, async (t, db) => run(t, await makeMonthsFixture(db)))
 
   onDatabase(
@@ -105,44 +105,44 @@ for (const database of eachDatabase()) {
 
   onMonths(
     'a provisional month is computed again when it has really ended, also from the same events',
-    async (t, world) => {
-      await fillMonth(world)
-      world.setNow(end + 2 * daySeconds)
-      await world.close(callOf(), { ownerId: owner, month })
-      world.setNow(end - 8 * daySeconds)
-      t.deepEqual(await listDueMonths(world.deps.months, new Date((end - 8 * daySeconds) * 1000)), [])
-      world.setNow(end + 3600)
+    async (t, fixture) => {
+      await fillMonth(fixture)
+      fixture.setNow(end + 2 * daySeconds)
+      await fixture.close(callOf(), { ownerId: owner, month })
+      fixture.setNow(end - 8 * daySeconds)
+      t.deepEqual(await listDueMonths(fixture.deps.months, new Date((end - 8 * daySeconds) * 1000)), [])
+      fixture.setNow(end + 3600)
       const failures: unknown[] = []
       const job = makeCloseDueMonths({
-        months: world.deps.months,
-        close: world.close,
-        clock: world.deps.clock,
+        months: fixture.deps.months,
+        close: fixture.close,
+        clock: fixture.deps.clock,
         onFailure: (_due, error) => void failures.push(error),
       })
       await job(callOf())
       t.deepEqual(
-        [(await world.deps.months.newest(owner, month))?.generatedAt.getTime(), failures],
+        [(await fixture.deps.months.newest(owner, month))?.generatedAt.getTime(), failures],
         [(end + 3600) * 1000, []],
       )
-      t.deepEqual(await listDueMonths(world.deps.months, new Date((end + 3600) * 1000)), [])
+      t.deepEqual(await listDueMonths(fixture.deps.months, new Date((end + 3600) * 1000)), [])
     },
   )
 
   onMonths(
     'a month that was made final before its end is not taken for final: the job says so until it is reopened',
-    async (t, world) => {
-      const { a, kind } = await fillMonth(world)
-      world.setNow(end + 20 * daySeconds)
-      t.like(await world.close(callOf(), { ownerId: owner, month }), { right: { month: { status: 'final' } } })
-      await world.object(a.id, kind, [{ from: end - 3600, to: end, milliCpu: 3000, memoryMib: 1 }], {
+    async (t, fixture) => {
+      const { a, kind } = await fillMonth(fixture)
+      fixture.setNow(end + 20 * daySeconds)
+      t.like(await fixture.close(callOf(), { ownerId: owner, month }), { right: { month: { status: 'final' } } })
+      await fixture.object(a.id, kind, [{ from: end - 3600, to: end, milliCpu: 3000, memoryMib: 1 }], {
         uid: randomUUID(),
       })
-      world.setNow(end + 3600)
+      fixture.setNow(end + 3600)
       const failures: unknown[] = []
       const job = makeCloseDueMonths({
-        months: world.deps.months,
-        close: world.close,
-        clock: world.deps.clock,
+        months: fixture.deps.months,
+        close: fixture.close,
+        clock: fixture.deps.clock,
         onFailure: (_due, error) => void failures.push(error),
       })
       await job(callOf())
@@ -151,7 +151,7 @@ for (const database of eachDatabase()) {
         (failures[0] as Error).message,
         'Revision 1 of 2026-10 was made final by a clock that was ahead, at 2026-11-21T00:00:00.000Z. It lacks later events: reopen the month.',
       )
-      t.like(await world.close(callOf(), { ownerId: owner, month, as: 'reopen' }), {
+      t.like(await fixture.close(callOf(), { ownerId: owner, month, as: 'reopen' }), {
         right: { objectCount: 4, month: { revision: 2, status: 'provisional' } },
       })
       await job(callOf())
@@ -159,21 +159,21 @@ for (const database of eachDatabase()) {
     },
   )
 
-  onMonths('a month whose intervals are no longer kept is not replaced by an empty one', async (t, world) => {
-    await fillMonth(world)
-    world.setNow(end + 4 * daySeconds)
-    await world.close(callOf(), { ownerId: owner, month })
-    world.setNow(start + 450 * daySeconds)
+  onMonths('a month whose intervals are no longer kept is not replaced by an empty one', async (t, fixture) => {
+    await fillMonth(fixture)
+    fixture.setNow(end + 4 * daySeconds)
+    await fixture.close(callOf(), { ownerId: owner, month })
+    fixture.setNow(start + 450 * daySeconds)
     for (const input of [
       { ownerId: owner, month, as: 'reopen' as const },
       { ownerId: owner, month: laterByMonths(month, -1) },
     ]) {
-      const refused = await world.close(callOf(), input)
+      const refused = await fixture.close(callOf(), input)
       t.is(isLeft(refused) ? refused.left.tag : 'closed', 'UsageMonthNotClosable')
     }
-    t.like(await world.close(callOf(), { ownerId: owner, month }), {
+    t.like(await fixture.close(callOf(), { ownerId: owner, month }), {
       right: { isNew: false, month: { revision: 1, status: 'final' } },
     })
-    t.is((await world.shown('objects-usage-view'))?.revision, 1)
+    t.is((await fixture.shown('objects-usage-view'))?.revision, 1)
   })
 }

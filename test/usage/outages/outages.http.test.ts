@@ -38,7 +38,7 @@ test.serial(
       comments: 'a cable',
     })
     const one = await record({ accountName: 'HARBOUR', start: ago6, end: ago4, tags: ['bus'] })
-    t.like(one.json, { accountID: service.world.id('organization'), accountName: 'harbour' })
+    t.like(one.json, { accountID: service.fixture.id('organization'), accountName: 'harbour' })
     t.is(
       (await record({ accountName: 'harbour', clusterID: populatedClusterUid.toUpperCase(), start: ago6, end: ago4 }))
         .json.clusterID,
@@ -57,14 +57,14 @@ test.serial(
         { tag: 'network', percentage: 33.33 },
       ],
       topAccountsDuration: [
-        { entity: String(service.world.id('organization')), entityName: 'harbour', durationHours: 4, percentage: 80 },
+        { entity: String(service.fixture.id('organization')), entityName: 'harbour', durationHours: 4, percentage: 80 },
       ],
       topClustersDuration: [
         { entity: populatedClusterUid, entityName: populatedClusterUid, durationHours: 2, percentage: 40 },
       ],
     })
     const counts = [
-      `?account_id=${service.world.id('organization')}`,
+      `?account_id=${service.fixture.id('organization')}`,
       '?account_id=999999',
       `?cluster_id=${populatedClusterUid}`,
       `?start=${ago9}`,

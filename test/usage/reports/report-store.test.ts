@@ -3,7 +3,7 @@ import { makeSqlMonthStore } from '../../../adapters/sql/usage/month-store.ts'
 import { makeSqlOwnerNames, makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-store.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { monthKey } from '../../../core/usage/month.ts'
-import { storeWorld } from '../../authz/stored-world.ts'
+import { storeFixture } from '../../authz/stored-fixture.ts'
 import { eachDatabase } from '../../support/databases.ts'
 
 const owner = 11 as AccountId
@@ -64,7 +64,7 @@ for (const database of eachDatabase()) {
   test(`${database.name}: an account has the name that a report shows`, async (t) => {
     const db = await database.open()
     try {
-      await storeWorld(db, {
+      await storeFixture(db, {
         users: [1],
         orgs: [{ id: owner, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
         clusters: [],

@@ -7,7 +7,7 @@ import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { MonthKey } from '../../../core/usage/types.ts'
 import { daySeconds, monthEnd, monthStart } from '../../../core/usage/month.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import { recorderOn } from '../events/event-world.ts'
+import { recorderOn } from '../events/event-fixture.ts'
 import { clusterEvents } from './cluster-events.ts'
 import type { SampleCustomer } from './vendor.ts'
 

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
 import { monthKey } from '../../../core/usage/month.ts'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { plantInService } from '../planted-months.ts'
 import type { ObjectPlan } from '../product-months.ts'
 import { monthOfPlans } from '../product-months.ts'

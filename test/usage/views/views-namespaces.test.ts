@@ -6,7 +6,7 @@ import type { UsageClusterId, UsageObjectId } from '../../../core/usage/types.ts
 import type { DatabaseInventory } from '../../../core/usage/views/ports.ts'
 import { makeReportNamespaces } from '../../../core/usage/views/namespace-reports.ts'
 import { unwrap } from '../../support/outcome.ts'
-import { expectStatus, makePeople, type Person } from '../../clusters/cluster-world.ts'
+import { expectStatus, makePeople, type Person } from '../../clusters/cluster-fixture.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { eachDatabase } from '../../support/databases.ts'
 import { startService, type TestService } from '../../support/service.ts'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { monthKey } from '../../../core/usage/month.ts'
-import { expectStatus, makePeople, type Person } from '../../clusters/cluster-world.ts'
+import { expectStatus, makePeople, type Person } from '../../clusters/cluster-fixture.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { plantInService } from '../planted-months.ts'

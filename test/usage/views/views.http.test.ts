@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { startService } from '../../support/service.ts'
 import { clusterUidOf, objectUidOf } from '../product-months.ts'
 import {

@@ -2,7 +2,7 @@ import { managedClusters, signingRequests, type CertificateSigningRequest } from
 import { makeKubeClient } from '../api/kube-client.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import { makeSigningRequest, type MadeRequest } from './client-certificate-request.ts'
-import type { AgentIdentity, AgentWorld } from './spoke-agent.ts'
+import type { AgentIdentity, AgentFixture } from './spoke-agent.ts'
 
 /**
  * Registers with the bootstrap token, and waits for the certificate. 'An agent that still has a bootstrap kubeconfig
@@ -11,8 +11,8 @@ import type { AgentIdentity, AgentWorld } from './spoke-agent.ts'
  * denied is waited for. 'Ignores a CSR whose name does not begin with `<cluster>-`' (real controllers, 8). Returns
  * `undefined` when the agent ends before it has a certificate.
  */
-export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity | undefined> => {
-  const { cluster, hub, bootstrapToken, serverUrls = [], annotations = {}, signal } = world
+export const bootstrapAgent = async (fixture: AgentFixture): Promise<AgentIdentity | undefined> => {
+  const { cluster, hub, bootstrapToken, serverUrls = [], annotations = {}, signal } = fixture
   const client = makeKubeClient(hub, { token: bootstrapToken })
   const waiting = new AbortController()
   const both = AbortSignal.any([signal, waiting.signal])
@@ -22,7 +22,7 @@ export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity |
   const { promise, resolve } = Promise.withResolvers<AgentIdentity | undefined>()
   signal.addEventListener('abort', () => resolve(undefined), { once: true })
 
-  const { add, stop } = world.reconciler({
+  const { add, stop } = fixture.reconciler({
     name: `bootstrap of ${cluster}`,
     reconcile: async () => {
       if (registersCluster && (await client.get(managedClusters, cluster)) === undefined) {
@@ -34,9 +34,9 @@ export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity |
               : { managedClusterClientConfigs: serverUrls.map((url) => ({ url, caBundle })) },
         })
       }
-      registersCluster = world.registersAgain === true
+      registersCluster = fixture.registersAgain === true
       if (made !== undefined && (await client.get(signingRequests, made.object.metadata.name)) !== undefined) return
-      made = await makeSigningRequest(cluster, world.agentName)
+      made = await makeSigningRequest(cluster, fixture.agentName)
       await client.create(signingRequests, made.object)
       watchRequest(made)
     },
@@ -52,7 +52,7 @@ export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity |
       signal: both,
     })
   }
-  if (world.registersAgain === true) {
+  if (fixture.registersAgain === true) {
     watchObjects(client, managedClusters, {
       selection: { fieldSelector: `metadata.name=${cluster}` },
       onChange: (_object, isGone) => {

@@ -10,27 +10,27 @@ import {
 } from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import { microTime } from '../controllers/accept-clusters.ts'
-import type { AgentWorld } from './spoke-agent.ts'
+import type { AgentFixture } from './spoke-agent.ts'
 
 /**
  * Reports the spoke to the hub. Resolves when the agent ends, or is to register again. An agent with a certificate does
  * not: it waits until its ManagedCluster is back.
  */
-export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Promise<void> => {
-  const { cluster, signal, state } = world
+export const runRegistrationAgent = (fixture: AgentFixture, client: KubeClient): Promise<void> => {
+  const { cluster, signal, state } = fixture
   const { promise, resolve } = Promise.withResolvers<void>()
   signal.addEventListener('abort', () => resolve(), { once: true })
   const claimed =
-    world.claimsOfSpoke === true && world.spoke !== undefined
-      ? watchObjects<ClusterClaim>(world.spoke, clusterClaims, { onChange: () => status.add(cluster), signal })
+    fixture.claimsOfSpoke === true && fixture.spoke !== undefined
+      ? watchObjects<ClusterClaim>(fixture.spoke, clusterClaims, { onChange: () => status.add(cluster), signal })
       : undefined
   const claims = (): Readonly<Record<string, string>> =>
     Object.fromEntries((claimed?.all() ?? []).map(({ metadata, spec }) => [metadata.name, spec?.value ?? '']))
-  const status = world.reconciler({
+  const status = fixture.reconciler({
     name: `status of ${cluster}`,
-    reconcile: () => reportSpoke(world, claims(), client, watched.get(cluster)),
+    reconcile: () => reportSpoke(fixture, claims(), client, watched.get(cluster)),
   })
-  const lease = world.reconciler({
+  const lease = fixture.reconciler({
     name: `lease of ${cluster}`,
     reconcile: () => renewLease(client, watched.get(cluster)),
   })
@@ -38,7 +38,7 @@ export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Pro
     selection: { fieldSelector: `metadata.name=${cluster}` },
     onChange: (object, isGone) => {
       if (isGone) {
-        if (world.registersAgain === true) resolve()
+        if (fixture.registersAgain === true) resolve()
         return
       }
       status.add(cluster)
@@ -59,7 +59,7 @@ export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Pro
  * Joined and Available are the agent's.
  */
 const reportSpoke = async (
-  { claims = {}, kubernetesVersion = 'v1.34.0', state }: AgentWorld,
+  { claims = {}, kubernetesVersion = 'v1.34.0', state }: AgentFixture,
   ofSpoke: Readonly<Record<string, string>>,
   client: KubeClient,
   cluster: ManagedCluster | undefined,

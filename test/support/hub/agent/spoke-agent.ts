@@ -53,7 +53,7 @@ export interface AgentIdentity {
 }
 
 /** What the parts of one agent share. */
-export interface AgentWorld extends SpokeAgentOptions {
+export interface AgentFixture extends SpokeAgentOptions {
   readonly agentName: string
   readonly signal: AbortSignal
   readonly state: Features
@@ -86,7 +86,7 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
       const round = new AbortController()
       const signal = AbortSignal.any([ending.signal, round.signal])
       const mine: Reconciler[] = []
-      const world: AgentWorld = {
+      const fixture: AgentFixture = {
         ...options,
         agentName: options.agentName ?? randomLetters(5),
         signal,
@@ -102,14 +102,14 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
           return made
         },
       }
-      const identity = known ?? (await bootstrapAgent(world))
+      const identity = known ?? (await bootstrapAgent(fixture))
       if (identity === undefined) return
       if (identity !== known) await options.onJoin?.(identity)
       known = undefined
       const client = makeKubeClient(options.hub, identity)
       clients.push(client)
-      const isRemoved = runRegistrationAgent(world, client)
-      runWorkAgent(world, client)
+      const isRemoved = runRegistrationAgent(fixture, client)
+      runWorkAgent(fixture, client)
       await isRemoved
       round.abort()
       for (const each of mine) await each.stop()

@@ -12,20 +12,20 @@ import { addFinalizers, isTrue, removeFinalizer, reportStatus } from '../api/obj
 import { workCleanupFinalizer } from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import { applyManifest, removeManifest } from './apply-manifests.ts'
-import type { AgentWorld } from './spoke-agent.ts'
+import type { AgentFixture } from './spoke-agent.ts'
 
 const appliedFinalizer = 'cluster.open-cluster-management.io/applied-manifest-work-cleanup'
 
 /** Applies the ManifestWorks in the namespace of the cluster, and cleans up after them. */
-export const runWorkAgent = (world: AgentWorld, client: KubeClient): void => {
-  const { cluster, signal, state } = world
-  const { add } = world.reconciler({
+export const runWorkAgent = (fixture: AgentFixture, client: KubeClient): void => {
+  const { cluster, signal, state } = fixture
+  const { add } = fixture.reconciler({
     name: `works of ${cluster}`,
     reconcile: async (name) => {
       const work = await client.get(manifestWorks, name, cluster)
       if (work === undefined) return state.applied(name, [])
-      if (work.metadata.deletionTimestamp === undefined) return applyWork(world, client, work)
-      return finishWork(world, client, work)
+      if (work.metadata.deletionTimestamp === undefined) return applyWork(fixture, client, work)
+      return finishWork(fixture, client, work)
     },
   })
   const watched = watchObjects<ManifestWork>(client, manifestWorks, {
@@ -39,18 +39,24 @@ export const runWorkAgent = (world: AgentWorld, client: KubeClient): void => {
 }
 
 /** 'ManifestWork never applied, ...: harness agent that ... writes status feedback via `/status`' (note §12). */
-const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWork): Promise<number | undefined> => {
-  const { spoke, state } = world
+const applyWork = async (
+  fixture: AgentFixture,
+  client: KubeClient,
+  work: ManifestWork,
+): Promise<number | undefined> => {
+  const { spoke, state } = fixture
   const kept = await addFinalizers(client, manifestWorks, work, workCleanupFinalizer)
   if (kept === undefined) return undefined
   const manifests = work.spec.workload?.manifests ?? []
   if (spoke !== undefined) {
     await spoke.createIfMissing(appliedManifestWorks, {
-      metadata: { name: appliedNameOf(world, work), finalizers: [appliedFinalizer] },
-      spec: { hubHash: hubHashOf(world), agentID: agentIdOf(world), manifestWorkName: work.metadata.name },
+      metadata: { name: appliedNameOf(fixture, work), finalizers: [appliedFinalizer] },
+      spec: { hubHash: hubHashOf(fixture), agentID: agentIdOf(fixture), manifestWorkName: work.metadata.name },
     })
     const applied =
-      world.appliesManifests === true ? await spoke.get(appliedManifestWorks, appliedNameOf(world, work)) : undefined
+      fixture.appliesManifests === true
+        ? await spoke.get(appliedManifestWorks, appliedNameOf(fixture, work))
+        : undefined
     for (const manifest of applied === undefined ? [] : manifests) {
       const forbidden = await applyManifest(spoke, manifest, applied as AppliedManifestWork, state)
       if (forbidden !== undefined) return reportForbidden(client, kept, forbidden)
@@ -80,7 +86,7 @@ const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWo
     ],
     {
       resourceStatus: {
-        manifests: manifests.map((manifest, ordinal) => manifestStatus(world, kept, manifest, ordinal)),
+        manifests: manifests.map((manifest, ordinal) => manifestStatus(fixture, kept, manifest, ordinal)),
       },
     },
   )
@@ -105,24 +111,24 @@ const reportForbidden = async (client: KubeClient, work: ManifestWork, message: 
  * 'ManifestWorks carry a finalizer only the live work agent clears' (note §5, remove-managed-cluster), after the
  * applied objects are gone.
  */
-const finishWork = async (world: AgentWorld, client: KubeClient, work: ManifestWork): Promise<void> => {
-  const { spoke, state } = world
+const finishWork = async (fixture: AgentFixture, client: KubeClient, work: ManifestWork): Promise<void> => {
+  const { spoke, state } = fixture
   if (!isTrue(work, 'Deleting')) {
     await reportStatus(client, manifestWorks, work, [
       { type: 'Deleting', status: 'True', reason: 'WorkDeleting', message: 'ManifestWork is being deleted' },
     ])
   }
   if (spoke !== undefined) {
-    if (world.appliesManifests === true)
+    if (fixture.appliesManifests === true)
       for (const manifest of work.spec.workload?.manifests ?? []) await removeManifest(spoke, manifest)
-    const applied = await spoke.get(appliedManifestWorks, appliedNameOf(world, work))
+    const applied = await spoke.get(appliedManifestWorks, appliedNameOf(fixture, work))
     if (applied !== undefined) {
       await removeFinalizer(spoke, appliedManifestWorks, applied, appliedFinalizer)
       await spoke.remove(appliedManifestWorks, applied)
     }
   }
   state.applied(work.metadata.name, [])
-  const latest = await client.get(manifestWorks, work.metadata.name, world.cluster)
+  const latest = await client.get(manifestWorks, work.metadata.name, fixture.cluster)
   if (latest !== undefined) await removeFinalizer(client, manifestWorks, latest, workCleanupFinalizer)
 }
 
@@ -130,13 +136,14 @@ const finishWork = async (world: AgentWorld, client: KubeClient, work: ManifestW
  * OCM takes the hub's URL alone; with the cluster's name in it, the agents of several clusters can share one API
  * server.
  */
-const hubHashOf = ({ hub, cluster }: AgentWorld): string =>
+const hubHashOf = ({ hub, cluster }: AgentFixture): string =>
   createHash('sha256').update(`${hub.url} ${cluster}`).digest('hex')
 
 /** 'Under a Klusterlet agentID = UID of the Klusterlet'; without one OCM takes the hash of the hub. */
-const agentIdOf = ({ agentId, cluster }: AgentWorld): string => agentId ?? cluster
+const agentIdOf = ({ agentId, cluster }: AgentFixture): string => agentId ?? cluster
 
-const appliedNameOf = (world: AgentWorld, { metadata }: ManifestWork): string => `${hubHashOf(world)}-${metadata.name}`
+const appliedNameOf = (fixture: AgentFixture, { metadata }: ManifestWork): string =>
+  `${hubHashOf(fixture)}-${metadata.name}`
 
 interface ManifestStatus {
   readonly resourceMeta: Readonly<Record<string, string | number>>
@@ -151,7 +158,7 @@ interface ManifestStatus {
 
 /** 'Feedback rules `Ready` and `Released` per HelmRelease' (note §6). */
 const manifestStatus = (
-  { state }: AgentWorld,
+  { state }: AgentFixture,
   work: ManifestWork,
   manifest: Manifest,
   ordinal: number,

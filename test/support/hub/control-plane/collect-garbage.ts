@@ -13,7 +13,7 @@ import {
 } from '../api/kinds.ts'
 import { removeFinalizer } from '../api/object-changes.ts'
 import { watchObjects, type WatchedObjects } from '../api/watched-objects.ts'
-import type { HubWorld } from '../controllers/hub-world.ts'
+import type { HubFixture } from '../controllers/hub-fixture.ts'
 
 /** The kinds of this hub that own others, and what they own. */
 const owners: readonly Kind<KubeObject>[] = [setProfiles, profileBindings, managedClusterAddOns, accounts]
@@ -31,8 +31,8 @@ const foreground = 'foregroundDeletion'
  * 'GC: ownerRef children survive; Foreground delete leaves `foregroundDeletion` finalizer forever' (note §12): children
  * go with their owner, in this hub for the kinds that its controllers make.
  */
-export const runGarbageCollector = (world: HubWorld): void => {
-  const { client, signal } = world
+export const runGarbageCollector = (fixture: HubFixture): void => {
+  const { client, signal } = fixture
   const children: (readonly [Kind<KubeObject>, WatchedObjects<KubeObject>])[] = []
   const childrenOf = (uid: string) =>
     children.flatMap(([kind, watched]) =>
@@ -41,14 +41,14 @@ export const runGarbageCollector = (world: HubWorld): void => {
         .filter(({ metadata }) => metadata.ownerReferences?.some((each) => each.uid === uid))
         .map((child) => ({ kind, child })),
     )
-  const gone = world.reconciler({
+  const gone = fixture.reconciler({
     name: 'garbage',
     reconcile: async (uid) => {
       for (const { kind, child } of childrenOf(uid)) await client.remove(kind, child)
     },
   })
   const waiting = new Map<string, readonly [Kind<KubeObject>, KubeObject]>()
-  const finishing = world.reconciler({
+  const finishing = fixture.reconciler({
     name: 'foreground deletion',
     reconcile: async (uid) => {
       const [kind, owner] = waiting.get(uid) ?? []

@@ -2,7 +2,7 @@ import { secrets, type Secret } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { makeReconciler, type Reconciler } from '../api/reconciler.ts'
 import { watchObjects } from '../api/watched-objects.ts'
-import type { HubWorld } from '../controllers/hub-world.ts'
+import type { HubFixture } from '../controllers/hub-fixture.ts'
 
 const type = 'kubernetes.io/service-account-token'
 const account = 'kubernetes.io/service-account.name'
@@ -13,11 +13,11 @@ const lifetimeSeconds = 31_536_000
  * §12).
  */
 export const runTokenSecretFiller = (
-  world: Pick<HubWorld, 'client' | 'reconciler' | 'signal'>,
+  fixture: Pick<HubFixture, 'client' | 'reconciler' | 'signal'>,
   fills: (namespace: string) => boolean,
 ): void => {
-  const { client, signal } = world
-  const { add } = world.reconciler({
+  const { client, signal } = fixture
+  const { add } = fixture.reconciler({
     name: 'token secret',
     reconcile: async (key) => {
       const secret = watched.get(key)

@@ -16,7 +16,7 @@ import type { CertificateFiles } from '../../components/client-certificate.ts'
 import { signingRequests, type CertificateSigningRequest } from '../api/kinds.ts'
 import { clientSigner, clusterNameLabel } from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
-import type { HubWorld } from '../controllers/hub-world.ts'
+import type { HubFixture } from '../controllers/hub-fixture.ts'
 
 const yearSeconds = 31_536_000
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -25,9 +25,9 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
  * 'kube-controller-manager signs the CSR' (note §5, accept-spoke); a bare server leaves it 'Approved but no
  * certificate' (note §12). Only requests that name one of our clusters are signed.
  */
-export const runRequestSigner = (world: HubWorld, authority: CertificateFiles): void => {
-  const { client, owns, signal } = world
-  const { add } = world.reconciler({
+export const runRequestSigner = (fixture: HubFixture, authority: CertificateFiles): void => {
+  const { client, owns, signal } = fixture
+  const { add } = fixture.reconciler({
     name: 'certificate signing request',
     reconcile: async (name) => {
       const request = await client.get(signingRequests, name)

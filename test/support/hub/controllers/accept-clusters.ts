@@ -15,20 +15,20 @@ import {
   revokeClusterRole,
   revokeNamespaceRights,
 } from './cluster-rbac.ts'
-import type { HubWorld } from './hub-world.ts'
+import type { HubFixture } from './hub-fixture.ts'
 import { deleteContents } from './delete-contents.ts'
 
 const againMilliseconds = 100
 
 /** Acceptance, denial and deletion of managed clusters. */
-export const runClusterController = (world: HubWorld): void => {
-  const { client, clusters } = world
+export const runClusterController = (fixture: HubFixture): void => {
+  const { client, clusters } = fixture
   /**
    * The UIDs of clusters whose agents have their rights: nothing is to be done for them until they are denied or
    * deleted.
    */
   const granted = new Set<string>()
-  const { add } = world.reconciler({
+  const { add } = fixture.reconciler({
     name: 'managed cluster',
     reconcile: async (name) => {
       const cluster = clusters.get(name)
@@ -44,7 +44,7 @@ export const runClusterController = (world: HubWorld): void => {
       return
     },
   })
-  world.onClusterChange(({ metadata }) => add(metadata.name))
+  fixture.onClusterChange(({ metadata }) => add(metadata.name))
 }
 
 /**

@@ -9,7 +9,7 @@ import {
 import { reportStatus } from '../api/object-changes.ts'
 import { clusterSetLabel } from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
-import type { HubWorld } from './hub-world.ts'
+import type { HubFixture } from './hub-fixture.ts'
 
 /**
  * True for the clusters of a set: 'exclusive label = name; LabelSelector incl. matchExpressions; empty = all' (note
@@ -39,9 +39,9 @@ const matches = (
  * status' in a bare server (note §12). The sets `default` and `global` have a condition only where one hub owns every
  * name.
  */
-export const runClusterSetController = (world: HubWorld): void => {
-  const { client, owns, signal, clusters } = world
-  const sets = world.reconciler({
+export const runClusterSetController = (fixture: HubFixture): void => {
+  const { client, owns, signal, clusters } = fixture
+  const sets = fixture.reconciler({
     name: 'cluster set',
     reconcile: async (name) => {
       const set = watchedSets.get(name)
@@ -64,7 +64,7 @@ export const runClusterSetController = (world: HubWorld): void => {
       ])
     },
   })
-  const bindings = world.reconciler({
+  const bindings = fixture.reconciler({
     name: 'set binding',
     reconcile: async (key) => {
       const [namespace, name = ''] = key.split('/')
@@ -98,7 +98,7 @@ export const runClusterSetController = (world: HubWorld): void => {
     },
     signal,
   })
-  world.onClusterChange(() => {
+  fixture.onClusterChange(() => {
     for (const { metadata } of watchedSets.all()) sets.add(metadata.name)
   })
 }

@@ -1,7 +1,7 @@
 import { managedClusters } from '../api/kinds.ts'
 import { conditionOf } from '../api/object-changes.ts'
 import { availableCondition } from '../api/ocm-names.ts'
-import type { HubWorld } from './hub-world.ts'
+import type { HubFixture } from './hub-fixture.ts'
 
 const prefix = 'cluster.open-cluster-management.io'
 
@@ -9,9 +9,9 @@ const prefix = 'cluster.open-cluster-management.io'
  * The taint of a cluster that is not available. No reader of the API needs it, but it is a change of the object by the
  * hub a moment after it was created, so that a resource version goes stale as on a real hub (note §4, Writes).
  */
-export const runTaintController = (world: HubWorld): void => {
-  const { client, clusters } = world
-  const { add } = world.reconciler({
+export const runTaintController = (fixture: HubFixture): void => {
+  const { client, clusters } = fixture
+  const { add } = fixture.reconciler({
     name: 'taint',
     reconcile: async (name) => {
       const cluster = clusters.get(name)
@@ -31,5 +31,5 @@ export const runTaintController = (world: HubWorld): void => {
       })
     },
   })
-  world.onClusterChange(({ metadata }) => add(metadata.name))
+  fixture.onClusterChange(({ metadata }) => add(metadata.name))
 }

@@ -9,7 +9,7 @@ import {
   leaseName,
 } from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
-import type { HubWorld } from './hub-world.ts'
+import type { HubFixture } from './hub-fixture.ts'
 
 const missedRenewals = 5
 
@@ -17,9 +17,9 @@ const missedRenewals = 5
  * 'Lease `managed-cluster-lease` in the cluster ns; no renewal for 5 x leaseDurationSeconds (default 60):
  * Available=Unknown' (note §3). A renewal also shows that the clocks of both agree.
  */
-export const runLeaseController = (world: HubWorld): void => {
-  const { client, owns, signal, clusters } = world
-  const { add } = world.reconciler({
+export const runLeaseController = (fixture: HubFixture): void => {
+  const { client, owns, signal, clusters } = fixture
+  const { add } = fixture.reconciler({
     name: 'lease',
     reconcile: async (name) => {
       const cluster = clusters.get(name)
@@ -59,5 +59,5 @@ export const runLeaseController = (world: HubWorld): void => {
     onChange: ({ metadata }) => add(metadata.namespace ?? ''),
     signal,
   })
-  world.onClusterChange(({ metadata }) => add(metadata.name))
+  fixture.onClusterChange(({ metadata }) => add(metadata.name))
 }

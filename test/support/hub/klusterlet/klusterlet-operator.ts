@@ -5,14 +5,14 @@ import type { KubeClient, ServerAddress } from '../api/kube-client.ts'
 import { addFinalizers, removeFinalizer, reportStatus } from '../api/object-changes.ts'
 import { agentNamespace, bootstrapSecret, hubKubeconfigSecret } from '../api/ocm-names.ts'
 import { keyOf, watchObjects } from '../api/watched-objects.ts'
-import type { HubWorld } from '../controllers/hub-world.ts'
+import type { HubFixture } from '../controllers/hub-fixture.ts'
 
 const finalizer = 'operator.open-cluster-management.io/klusterlet-cleanup'
 
 export interface KlusterletOperator {
   /** As the admin of the spoke. */
   readonly spoke: KubeClient
-  readonly world: Pick<HubWorld, 'owns' | 'signal' | 'reconciler'>
+  readonly fixture: Pick<HubFixture, 'owns' | 'signal' | 'reconciler'>
   /** What the agents that it starts are like. */
   readonly agentOptions: (cluster: string) => Partial<SpokeAgentOptions>
   readonly onAgent: (agent: SpokeAgent) => void
@@ -23,14 +23,14 @@ export interface KlusterletOperator {
  * operator starts the agents of a Klusterlet when both exist. 'DELETE Klusterlet, wait 404' (note §5,
  * remove-managed-cluster): it ends them, and removes what they have left on the spoke.
  */
-export const runKlusterletOperator = ({ spoke, world, agentOptions, onAgent }: KlusterletOperator): void => {
-  const { owns, signal } = world
+export const runKlusterletOperator = ({ spoke, fixture, agentOptions, onAgent }: KlusterletOperator): void => {
+  const { owns, signal } = fixture
   const running = new Map<string, SpokeAgent>()
   const end = async (name: string): Promise<void> => {
     await running.get(name)?.stop()
     running.delete(name)
   }
-  const { add } = world.reconciler({
+  const { add } = fixture.reconciler({
     name: 'klusterlet',
     reconcile: async (name) => {
       const klusterlet = await spoke.get(klusterlets, name)

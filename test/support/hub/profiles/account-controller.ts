@@ -9,7 +9,7 @@ import {
 } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { watchObjects } from '../api/watched-objects.ts'
-import type { HubWorld } from '../controllers/hub-world.ts'
+import type { HubFixture } from '../controllers/hub-fixture.ts'
 
 export const accountNamespace = 'open-cluster-management-cluster-auth'
 const proxyRole = 'open-cluster-management:cluster-gateway:proxy'
@@ -20,9 +20,9 @@ const apiGroup = 'rbac.authorization.k8s.io'
  * `<acc>.proxy`, ClusterRole/Binding `<acc>.impersonate`; status.phase InProgress/Current/Failed' (note §5,
  * sync-accounts).
  */
-export const runAccountController = (world: HubWorld, serves: (account: Account) => boolean): void => {
-  const { client, signal } = world
-  const { add } = world.reconciler({
+export const runAccountController = (fixture: HubFixture, serves: (account: Account) => boolean): void => {
+  const { client, signal } = fixture
+  const { add } = fixture.reconciler({
     name: 'account',
     reconcile: async (name) => {
       const account = await client.get(accounts, name)

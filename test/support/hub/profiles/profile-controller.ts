@@ -11,7 +11,7 @@ import {
 import type { KubeClient } from '../api/kube-client.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import { isInSet } from '../controllers/cluster-sets.ts'
-import type { HubWorld } from '../controllers/hub-world.ts'
+import type { HubFixture } from '../controllers/hub-fixture.ts'
 import { writeFeatureWorks } from './feature-works.ts'
 
 const suiteFeature = 'opscenter-features'
@@ -24,9 +24,9 @@ const profileLabel = 'cluster.appscode.com/profile'
  * (note §6). A cluster that leaves the set keeps its binding, as there. 'It watches profiles, sets and bindings, not
  * ManagedClusters' (real controllers, 5).
  */
-export const runProfileController = (world: HubWorld): void => {
-  const { client, owns, signal, clusters } = world
-  const profiles = world.reconciler({
+export const runProfileController = (fixture: HubFixture): void => {
+  const { client, owns, signal, clusters } = fixture
+  const profiles = fixture.reconciler({
     name: 'profile',
     reconcile: async (name) => {
       const profile = await client.get(setProfiles, name)
@@ -37,7 +37,7 @@ export const runProfileController = (world: HubWorld): void => {
         await bindCluster(client, profile, cluster)
     },
   })
-  const bindings = world.reconciler({
+  const bindings = fixture.reconciler({
     name: 'profile binding',
     reconcile: async (name) => {
       const binding = await client.get(profileBindings, name, name)

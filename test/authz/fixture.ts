@@ -2,24 +2,24 @@ import fc from 'fast-check'
 import { catalogue } from './catalogue.ts'
 
 /** A small model of everything that authorization reads. Ids are unique over all kinds of account, team and so on. */
-export interface World {
+export interface Fixture {
   readonly users: readonly number[]
-  readonly orgs: readonly WorldOrg[]
+  readonly orgs: readonly FixtureOrg[]
   /** Each belongs to a user or an organization. */
   readonly clusters: readonly { readonly id: number; readonly ownerId: number }[]
   readonly tokens: readonly { readonly id: number; readonly userId: number }[]
 }
 
-export interface WorldOrg {
+export interface FixtureOrg {
   readonly id: number
   readonly visibility: 'public' | 'limited' | 'private'
   readonly members: readonly number[]
-  readonly teams: readonly WorldTeam[]
-  readonly roles: readonly WorldRole[]
-  readonly grants: readonly WorldGrant[]
+  readonly teams: readonly FixtureTeam[]
+  readonly roles: readonly FixtureRole[]
+  readonly grants: readonly FixtureGrant[]
 }
 
-export interface WorldTeam {
+export interface FixtureTeam {
   readonly id: number
   readonly permission: 'none' | 'read' | 'write' | 'admin' | 'owner' | 'custom'
   /** May name people who are no members of the organization, as rows of a race would. */
@@ -27,13 +27,13 @@ export interface WorldTeam {
   readonly roleIds: readonly number[]
 }
 
-interface WorldRole {
+interface FixtureRole {
   readonly id: number
   /** `namespace/action`. */
   readonly permissions: readonly string[]
 }
 
-export interface WorldGrant {
+export interface FixtureGrant {
   readonly objectType: string
   readonly objectId: number
   readonly relation: string
@@ -41,7 +41,7 @@ export interface WorldGrant {
   readonly subjectId: number
 }
 
-export const worldUsers = [1, 2, 3] as const
+export const fixtureUsers = [1, 2, 3] as const
 const orgIds = [11, 12] as const
 const teamIdsOf = (orgId: number): readonly number[] => [orgId * 10 + 1, orgId * 10 + 2, orgId * 10 + 3]
 const roleIdsOf = (orgId: number): readonly number[] => [orgId * 100 + 1, orgId * 100 + 2]
@@ -58,15 +58,15 @@ const grantable = [
   ),
 ]
 
-const team = (id: number, roleIds: readonly number[]): fc.Arbitrary<WorldTeam> =>
+const team = (id: number, roleIds: readonly number[]): fc.Arbitrary<FixtureTeam> =>
   fc.record({
     id: fc.constant(id),
     permission: fc.constantFrom('none', 'read', 'write', 'admin', 'owner', 'custom', 'custom'),
-    members: fc.subarray([...worldUsers]),
+    members: fc.subarray([...fixtureUsers]),
     roleIds: fc.subarray([...roleIds]),
   })
 
-const grant = (orgId: number): fc.Arbitrary<WorldGrant> =>
+const grant = (orgId: number): fc.Arbitrary<FixtureGrant> =>
   fc
     .record({
       objectType: fc.constantFrom('cluster', 'team', 'organization'),
@@ -74,17 +74,17 @@ const grant = (orgId: number): fc.Arbitrary<WorldGrant> =>
       objectId: fc.constantFrom(...orgIds.flatMap(clusterIdsOf), ...teamIdsOf(orgId), orgId),
       relation: fc.constantFrom(...grantable, 'nothing_known'),
       subject: fc.oneof(
-        fc.record({ subjectType: fc.constant('user' as const), subjectId: fc.constantFrom(...worldUsers) }),
+        fc.record({ subjectType: fc.constant('user' as const), subjectId: fc.constantFrom(...fixtureUsers) }),
         fc.record({ subjectType: fc.constant('team' as const), subjectId: fc.constantFrom(...teamIdsOf(orgId)) }),
       ),
     })
     .map(({ subject, ...object }) => ({ ...object, ...subject }))
 
-const org = (id: number): fc.Arbitrary<WorldOrg> =>
+const org = (id: number): fc.Arbitrary<FixtureOrg> =>
   fc.record({
     id: fc.constant(id),
     visibility: fc.constantFrom('public', 'limited', 'private'),
-    members: fc.subarray([...worldUsers]),
+    members: fc.subarray([...fixtureUsers]),
     teams: fc.tuple(...teamIdsOf(id).map((teamId) => team(teamId, roleIdsOf(id)))),
     roles: fc.tuple(
       ...roleIdsOf(id).map((roleId) =>
@@ -95,9 +95,9 @@ const org = (id: number): fc.Arbitrary<WorldOrg> =>
   })
 
 /** A grant is one row, whichever organization it stands under. */
-const withGrantsOnce = (orgs: readonly WorldOrg[]): readonly WorldOrg[] => {
+const withGrantsOnce = (orgs: readonly FixtureOrg[]): readonly FixtureOrg[] => {
   const seen = new Set<string>()
-  const isFirst = (one: WorldGrant): boolean => {
+  const isFirst = (one: FixtureGrant): boolean => {
     const { objectType, objectId, relation, subjectType, subjectId } = one
     const key = [objectType, objectId, relation, subjectType, subjectId].join()
     return !seen.has(key) && seen.add(key).has(key)
@@ -106,22 +106,22 @@ const withGrantsOnce = (orgs: readonly WorldOrg[]): readonly WorldOrg[] => {
 }
 
 /** Worlds of three people, two organizations with three teams and two roles each, clusters and tokens. */
-export const anyWorld: fc.Arbitrary<World> = fc.tuple(...orgIds.map(org)).map((orgs) => ({
-  users: worldUsers,
+export const anyFixture: fc.Arbitrary<Fixture> = fc.tuple(...orgIds.map(org)).map((orgs) => ({
+  users: fixtureUsers,
   orgs: withGrantsOnce(orgs),
-  clusters: [...worldUsers, ...orgIds].flatMap((ownerId) => clusterIdsOf(ownerId).map((id) => ({ id, ownerId }))),
-  tokens: worldUsers.map((userId) => ({ id: userId * 7, userId })),
+  clusters: [...fixtureUsers, ...orgIds].flatMap((ownerId) => clusterIdsOf(ownerId).map((id) => ({ id, ownerId }))),
+  tokens: fixtureUsers.map((userId) => ({ id: userId * 7, userId })),
 }))
 
-/** Every object of a world, and some that do not exist, as questions. */
-export const questionsOf = (world: World, userId: number): readonly { objectType: string; objectID: number }[] => [
+/** Every object of a fixture, and some that do not exist, as questions. */
+export const questionsOf = (fixture: Fixture, userId: number): readonly { objectType: string; objectID: number }[] => [
   { objectType: 'user', objectID: userId },
-  ...world.orgs.flatMap((one) => [
+  ...fixture.orgs.flatMap((one) => [
     { objectType: 'organization', objectID: one.id },
     ...one.teams.map(({ id }) => ({ objectType: 'team', objectID: id })),
   ]),
-  ...world.clusters.map(({ id }) => ({ objectType: 'cluster', objectID: id })),
-  ...world.tokens.map(({ id }) => ({ objectType: 'token', objectID: id })),
+  ...fixture.clusters.map(({ id }) => ({ objectType: 'cluster', objectID: id })),
+  ...fixture.tokens.map(({ id }) => ({ objectType: 'token', objectID: id })),
   ...['organization', 'team', 'cluster', 'token', 'contract', 'robot_ac'].map((objectType) => ({
     objectType,
     objectID: 999_999,

@@ -7,15 +7,15 @@ import { makeNotifyLocked } from '../../core/identity/credentials.ts'
 import { makeUnlockUser } from '../../core/identity/accounts/user-changes.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
-import { makeIdentityFixture, password } from './identity-world.ts'
+import { makeIdentityFixture, password } from './identity-fixture.ts'
 import { passForAttempts } from './pass-for-attempts.ts'
 import { throttleOver } from './throttle-bench.ts'
 
 /** Identity with attempts that are counted and locks that are told of, and a clock for both that the test moves. */
 export const makeLockingFixture = (db: SqlDatabase) => {
-  const world = makeIdentityFixture(db)
+  const fixture = makeIdentityFixture(db)
   const noting: Promise<void>[] = []
-  const throttle = throttleOver(makeSqlAttemptCounters(db), () => world.deps.clock.now().getTime(), undefined, {
+  const throttle = throttleOver(makeSqlAttemptCounters(db), () => fixture.deps.clock.now().getTime(), undefined, {
     // The removal of old counters would be counted as a statement of the request that happened to trigger it.
     run: (what, work) => void (what.startsWith('purging') || noting.push(work())),
   })
@@ -27,10 +27,10 @@ export const makeLockingFixture = (db: SqlDatabase) => {
   }
   const later: (() => Promise<void>)[] = []
   const background = { run: (_what: string, work: () => Promise<void>) => void later.push(work) }
-  const deps = { ...world.deps, throttle, onLocked: makeNotifyLocked({ ...world.deps, background }) }
+  const deps = { ...fixture.deps, throttle, onLocked: makeNotifyLocked({ ...fixture.deps, background }) }
   const authenticator = makeAuthenticator(deps)
   return {
-    ...world,
+    ...fixture,
     deps,
     unlock: makeUnlockUser(deps),
     changePassword: makeChangeOwnPassword(deps),
@@ -51,7 +51,7 @@ export const makeLockingFixture = (db: SqlDatabase) => {
       return due.length
     },
     pass: async (seconds: number) => {
-      world.passSeconds(seconds)
+      fixture.passSeconds(seconds)
       await passForAttempts(db, seconds * 1000)
     },
   }

@@ -4,14 +4,14 @@ import { availableParallelism } from 'node:os'
 import type { ExecutionContext } from 'ava'
 import { createHash } from 'node:crypto'
 import { usualLimits } from '../../../adapters/helm/process/limits.ts'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { helm } from '../../support/components/available.ts'
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import type { TestChart } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
 import { chartSource } from '../chart-source.ts'
-import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
+import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-fixture.ts'
 
 export interface HostileFixture {
   readonly service: TestService
@@ -68,7 +68,7 @@ const openService = async (
 }
 
 /** A cluster under the account `owner`, for one test. */
-const worldOn = async (
+const fixtureOn = async (
   t: Pick<ExecutionContext, 'teardown'>,
   service: TestService,
   charts: ChartServer,
@@ -115,7 +115,7 @@ export const startHostileFixture = async (
     close,
   } = await openService(1, options)
   t.teardown(close)
-  return worldOn(t, service, charts!, 'admin')
+  return fixtureOn(t, service, charts!, 'admin')
 }
 
 const sharedRepositories = 5
@@ -126,7 +126,7 @@ let given = 0
  * One service for tests of a file, which may reach the repositories of these tests and nothing else. Each test has a
  * repository, a cluster and an organization of its own.
  */
-export const sharedHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>): Promise<HostileFixture> => {
+export const sharedHostileFixture = async (t: Pick<ExecutionContext, 'teardown'>): Promise<HostileFixture> => {
   const { service, repositories } = await (shared ??= openService(sharedRepositories))
   const charts = repositories[given++]
   if (charts === undefined) throw new Error(`more than ${sharedRepositories} tests share a service`)
@@ -135,11 +135,11 @@ export const sharedHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>):
     service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: owner } }),
     201,
   )
-  return worldOn(t, service, charts, owner)
+  return fixtureOn(t, service, charts, owner)
 }
 
 /** After the last test of the file. */
-export const closeSharedHostileWorld = async (): Promise<void> => (await shared)?.close()
+export const closeSharedHostileFixture = async (): Promise<void> => (await shared)?.close()
 
 /** An archive as a repository offers it, whatever it holds. */
 export const offered = (archive: Buffer, name = 'hostile', version = '1.0.0'): TestChart => ({

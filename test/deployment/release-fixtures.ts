@@ -4,8 +4,8 @@ import type { Send } from './two-releases.ts'
 import { basic } from './two-releases.ts'
 import { contractTerms } from '../support/plant-contract.ts'
 
-/** What a world left: writes that failed, and the paths that tell what was written. */
-export interface World {
+/** What a fixture left: writes that failed, and the paths that tell what was written. */
+export interface Fixture {
   readonly failures: readonly string[]
   readonly reads: readonly string[]
 }
@@ -71,7 +71,7 @@ export const commonReads = [
 /** Contracts, with their clusters, documents and licenses, and the usage that they count. */
 const writeContracts = async (n: number, must: Send, clusterUid: string): Promise<readonly string[]> => {
   const org = `o${n}`
-  const terms = contractTerms(org, `Häfen ${n}`, { world: n })
+  const terms = contractTerms(org, `Häfen ${n}`, { fixture: n })
   const made = await must('POST', '/contracts', terms)
   const id = String(made.json[0]?.id)
   await must('PUT', `/contracts/${id}`, { name: `Häfen ${n} 😀`, autoAssignCluster: n % 3 === 0 })
@@ -118,7 +118,7 @@ const writeUsage = async (n: number, must: Send, clusterUid: string): Promise<re
     namespace: 'shop',
     namespaceUID: object.namespaceUID,
     createdAt: at(40),
-    labels: { world: `${n}` },
+    labels: { fixture: `${n}` },
   }
   // A report that is repeated at the other release is the same report.
   const first = [event('object.created', 30, created), event('namespace.observed', 30, observed)]
@@ -139,12 +139,12 @@ const writeUsage = async (n: number, must: Send, clusterUid: string): Promise<re
   ]
 }
 
-/** All kinds of writes of a vendor, in one world of the number `n`. Each is sent by the next of the two releases. */
-export const writeVendorWorld = async (
+/** All kinds of writes of a vendor, in one fixture of the number `n`. Each is sent by the next of the two releases. */
+export const writeVendorFixture = async (
   n: number,
   next: () => Send,
   kubernetes: { readonly uid: string; kubeconfig(): string },
-): Promise<World> => {
+): Promise<Fixture> => {
   const failures: string[] = []
   const must = makeMust(next, failures)
   await writeAccess(n, must, kubernetes.kubeconfig())

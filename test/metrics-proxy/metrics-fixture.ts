@@ -1,4 +1,4 @@
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { startGrafanaStandIn } from './grafana-stand-in.ts'
@@ -8,7 +8,7 @@ const persesToken = 'canary-perses-token'
 const grafanaPassword = 'canary-grafana-password'
 
 /** A service with both dashboard systems, and an organization that has a cluster. */
-export const startMetricsWorld = async (settings: Readonly<Record<string, string>> = {}) => {
+export const startMetricsFixture = async (settings: Readonly<Record<string, string>> = {}) => {
   const grafana = await startGrafanaStandIn('admin', grafanaPassword)
   const perses = await startPersesStandIn(persesToken)
   const service = await startService({
@@ -55,7 +55,7 @@ export const startMetricsWorld = async (settings: Readonly<Record<string, string
     },
   }
 }
-export type MetricsWorld = Awaited<ReturnType<typeof startMetricsWorld>>
+export type MetricsFixture = Awaited<ReturnType<typeof startMetricsFixture>>
 
 const pathOf = (dashboard: 'dashA' | 'dashB', verb: string): string =>
   `/api/v1/tsproxy${dashboard === 'dashA' ? '' : '/dashB'}/${verb}`

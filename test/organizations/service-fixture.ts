@@ -19,7 +19,7 @@ interface ShownTeam {
 }
 
 /** A running service with an organization `acme` (private), one person for each level of it, and outsiders. */
-export interface ServiceWorld {
+export interface ServiceFixture {
   readonly service: TestService
   /** Sends as a person (`admin` is the site admin), or without a credential; `path` is below `/api/v1`. */
   as(
@@ -48,11 +48,11 @@ const people = ['ada', 'adam', 'ed', 'vic', 'cleo', 'eve', 'sam'] as const
 /** What Cleo's role carries. */
 const roleOfCleo = ['view teams', 'add team members', 'view members', 'add members', 'edit teams', 'create teams']
 
-export const startFixture = async (options: ServiceOptions = {}): Promise<ServiceWorld> => {
+export const startFixture = async (options: ServiceOptions = {}): Promise<ServiceFixture> => {
   const service = await startService(options)
   const tokens = new Map<string, string>([['admin', service.adminToken]])
   const ids = new Map<string, number>()
-  const as: ServiceWorld['as'] = (login, method, path, body, extra = {}) => {
+  const as: ServiceFixture['as'] = (login, method, path, body, extra = {}) => {
     const token = login === undefined ? undefined : tokens.get(login)
     return service.send(method, api + path, {
       ...(token === undefined ? {} : { token }),
@@ -60,7 +60,7 @@ export const startFixture = async (options: ServiceOptions = {}): Promise<Servic
       ...extra,
     })
   }
-  const done = async (...[login, method, path, body]: Parameters<ServiceWorld['as']>): Promise<ServiceAnswer> => {
+  const done = async (...[login, method, path, body]: Parameters<ServiceFixture['as']>): Promise<ServiceAnswer> => {
     const answer = await as(login, method, path, body)
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer
@@ -102,7 +102,7 @@ export const acme = { orgname: 'acme' } as const
 
 /** An organization as a person sees it, with its row version. */
 export const readOrganization = async (
-  { call }: ServiceWorld,
+  { call }: ServiceFixture,
   login: string,
   orgname: string,
 ): Promise<{ readonly value: OrganizationBody; readonly version: number }> => {

@@ -1,4 +1,4 @@
-import { importCluster, expectStatus, makePeople, type Person } from '../../clusters/cluster-world.ts'
+import { importCluster, expectStatus, makePeople, type Person } from '../../clusters/cluster-fixture.ts'
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService, type TestService } from '../../support/service.ts'

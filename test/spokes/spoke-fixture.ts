@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ExecutionContext } from 'ava'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { installHubCrds } from '../support/hub/install-hub-crds.ts'

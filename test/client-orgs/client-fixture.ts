@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ClusterStorePort } from '../../core/clusters/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { managedClusters, namespaces } from '../support/hub/api/kinds.ts'
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 import type { SeenTask } from '../tasks/task-client.ts'
 
 /** A vendor with a hub and a spoke, on two real API servers, and the site admin who creates client organizations. */
-export interface ClientWorld {
+export interface ClientFixture {
   readonly service: TestService
   readonly people: ReturnType<typeof makePeople>
   readonly hub: TestHub
@@ -52,7 +52,7 @@ export interface ClientWorld {
 const uidOf = async (client: KubeClient): Promise<string> =>
   (await client.get(namespaces, 'kube-system'))?.metadata.uid ?? ''
 
-export const startClientWorld = async (settings: Readonly<Record<string, string>> = {}): Promise<ClientWorld> => {
+export const startClientFixture = async (settings: Readonly<Record<string, string>> = {}): Promise<ClientFixture> => {
   const hubServer = (await kubernetes())!
   const spokeServer = (await spokeKubernetes())!
   const [service, hub] = await Promise.all([
@@ -110,19 +110,19 @@ export const startClientWorld = async (settings: Readonly<Record<string, string>
   const spoke = await manage(spokeServer)
 
   const admin = service.adminToken
-  const send: ClientWorld['send'] = (method, path, body) =>
+  const send: ClientFixture['send'] = (method, path, body) =>
     service.send(method, `/api/v1/user/${path}`, { token: admin, ...(body === undefined ? {} : { body }) })
-  const tasks: ClientWorld['tasks'] = async (name) =>
+  const tasks: ClientFixture['tasks'] = async (name) =>
     (
       (await expectStatus(service.send('GET', `/api/v1/tasks?account=${org}&limit=100`, { token: admin }), 200))
         .json as readonly (SeenTask & { readonly about: { readonly clientOrg?: string } })[]
     ).filter(({ about }) => about.clientOrg === name)
-  const settled: ClientWorld['settled'] = (name) =>
+  const settled: ClientFixture['settled'] = (name) =>
     until(`the end of the tasks of ${name}`, async () => {
       const all = await tasks(name)
       return all.some(({ state }) => state === 'queued' || state === 'running') ? undefined : all[0]
     })
-  const world: ClientWorld = {
+  const fixture: ClientFixture = {
     service,
     people,
     hub,
@@ -162,10 +162,10 @@ export const startClientWorld = async (settings: Readonly<Record<string, string>
     orgId: async (name) =>
       (await expectStatus(service.send('GET', `/api/v1/orgs/${name}`, { token: admin }), 200)).json.id as number,
     created: async (name, changes) => {
-      await expectStatus(send('POST', 'client/create', world.creating(name, changes)), 200)
+      await expectStatus(send('POST', 'client/create', fixture.creating(name, changes)), 200)
       const task = await settled(name)
       if (task.state !== 'succeeded') throw new Error(JSON.stringify(task))
-      return world.orgId(name)
+      return fixture.orgId(name)
     },
     namespacesOf: async (name, client = hub.spoke) =>
       (await client.list(namespaces)).items
@@ -178,5 +178,5 @@ export const startClientWorld = async (settings: Readonly<Record<string, string>
       await hub.stop()
     },
   }
-  return world
+  return fixture
 }

@@ -1,5 +1,5 @@
 import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
-import type { World, WorldOrg } from './world.ts'
+import type { Fixture, FixtureOrg } from './fixture.ts'
 import { clusterNameOf, nameOf } from './account-names.ts'
 
 const created_at = 1_750_000_000_000
@@ -19,24 +19,24 @@ export const accountRow = (kind: string) => (id: number) => ({
   created_at,
 })
 
-/** Writes a world into an empty database. */
-export const storeWorld = async (runner: SqlRunner, world: World): Promise<void> => {
-  await insert(runner, 'accounts', world.users.map(accountRow('user')))
+/** Writes a fixture into an empty database. */
+export const storeFixture = async (runner: SqlRunner, fixture: Fixture): Promise<void> => {
+  await insert(runner, 'accounts', fixture.users.map(accountRow('user')))
   await insert(
     runner,
     'accounts',
-    world.orgs.map(({ id }) => accountRow('organization')(id)),
+    fixture.orgs.map(({ id }) => accountRow('organization')(id)),
   )
   await insert(
     runner,
     'users',
-    world.users.map((id) => ({ id, full_name: `Person ${id}`, password_hash: '', created_at })),
+    fixture.users.map((id) => ({ id, full_name: `Person ${id}`, password_hash: '', created_at })),
   )
-  for (const org of world.orgs) await storeOrg(runner, org)
+  for (const org of fixture.orgs) await storeOrg(runner, org)
   await insert(
     runner,
     'clusters',
-    world.clusters.map(({ id, ownerId }) => ({
+    fixture.clusters.map(({ id, ownerId }) => ({
       id,
       owner_id: ownerId,
       name: clusterNameOf(id),
@@ -52,7 +52,7 @@ export const storeWorld = async (runner: SqlRunner, world: World): Promise<void>
   await insert(
     runner,
     'access_tokens',
-    world.tokens.map(({ id, userId }) => ({
+    fixture.tokens.map(({ id, userId }) => ({
       id,
       user_id: userId,
       name: `token ${id}`,
@@ -65,7 +65,7 @@ export const storeWorld = async (runner: SqlRunner, world: World): Promise<void>
 }
 
 /** Writes one organization, whose account row is already there. */
-export const storeOrg = async (runner: SqlRunner, org: WorldOrg): Promise<void> => {
+export const storeOrg = async (runner: SqlRunner, org: FixtureOrg): Promise<void> => {
   const org_id = org.id
   await insert(runner, 'organizations', [{ id: org.id, visibility: org.visibility, created_at }])
   await insert(

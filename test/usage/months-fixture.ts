@@ -30,7 +30,7 @@ import type { Spools, UsageInputs } from '../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../core/usage/months/product-month.ts'
 import type { UnixSeconds } from '../../core/usage/types.ts'
 import type { UsageViewSink } from '../../core/usage/views/view-writer.ts'
-import { storeWorld } from '../authz/stored-world.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
 
 export const owner = 11 as AccountId
 export const month = monthKey(2026, 10)
@@ -84,7 +84,7 @@ export interface Occupied {
 /** Months over a database with the organization 11, its tables filled by hand, and a clock that the test moves. */
 export const makeMonthsFixture = async (db: SqlDatabase, isEmpty = true) => {
   if (isEmpty)
-    await storeWorld(db, {
+    await storeFixture(db, {
       users: [1],
       orgs: [{ id: owner, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
       clusters: [],
@@ -289,16 +289,16 @@ export const makeMonthsFixture = async (db: SqlDatabase, isEmpty = true) => {
 export type MonthsFixture = Awaited<ReturnType<typeof makeMonthsFixture>>
 
 /** Two clusters, of which one is in production for half of the month under a contract, with objects that change. */
-export const fillMonth = async (world: MonthsFixture) => {
-  const kind = await world.kind()
+export const fillMonth = async (fixture: MonthsFixture) => {
+  const kind = await fixture.kind()
   const [a, b] = [
-    await world.cluster('00000000-0000-4000-8000-00000000000a'),
-    await world.cluster('00000000-0000-4000-8000-00000000000b'),
+    await fixture.cluster('00000000-0000-4000-8000-00000000000a'),
+    await fixture.cluster('00000000-0000-4000-8000-00000000000b'),
   ]
-  await world.mode(a.id, start + 15 * daySeconds, 'prod')
-  const contract = await world.contract({ name: 'Databases' }, a.uid, start + 3600)
+  await fixture.mode(a.id, start + 15 * daySeconds, 'prod')
+  const contract = await fixture.contract({ name: 'Databases' }, a.uid, start + 3600)
   const half = start + 10 * daySeconds
-  await world.object(
+  await fixture.object(
     a.id,
     kind,
     [
@@ -307,11 +307,11 @@ export const fillMonth = async (world: MonthsFixture) => {
     ],
     { uid: '10000000-0000-4000-8000-000000000001' },
   )
-  await world.object(a.id, kind, [{ from: start + 7200, to: end, milliCpu: 100, memoryMib: 10 }], {
+  await fixture.object(a.id, kind, [{ from: start + 7200, to: end, milliCpu: 100, memoryMib: 10 }], {
     uid: '10000000-0000-4000-8000-000000000000',
     trialEndsAt: start + 20 * daySeconds,
   })
-  await world.object(b.id, kind, [{ from: half, to: end, milliCpu: 333, memoryMib: 777, cutAt: half + 12_345 }], {
+  await fixture.object(b.id, kind, [{ from: half, to: end, milliCpu: 333, memoryMib: 777, cutAt: half + 12_345 }], {
     uid: '20000000-0000-4000-8000-000000000001',
   })
   return { kind, a, b, contract }

@@ -9,7 +9,7 @@ import type { Failure } from '../../core/kernel/failure.ts'
 import type { EmbeddedCharts, FetchedChart } from '../../core/packages/charts/ports.ts'
 import type { SourceRef } from '../../core/packages/types.ts'
 
-export interface SourceWorldOptions {
+export interface SourceFixtureOptions {
   /** Beside public addresses. */
   readonly allow?: readonly string[]
   /** Of tenant 1. */
@@ -19,12 +19,12 @@ export interface SourceWorldOptions {
 }
 
 /** The real source over real sockets. */
-export const sourceWorld = ({
+export const sourceFixture = ({
   allow = ['localhost'],
   named = {},
   embedded = new Map(),
   cluster,
-}: SourceWorldOptions = {}) => {
+}: SourceFixtureOptions = {}) => {
   // The first job waits for its thread to start, which takes long on a busy machine.
   const threads = makeChartThreads({ jobMilliseconds: 120_000 })
   const allowance = makeEgressAllowance(allow.flatMap((text) => readEgressTarget(text) ?? []))

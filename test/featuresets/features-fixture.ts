@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-fixture.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { makeBootstrapWorks } from '../support/hub/bootstrap-works.ts'
 import { installHubCrds } from '../support/hub/install-hub-crds.ts'

@@ -1,13 +1,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expectStatus, importCluster, makePeople, type Person } from '../../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../../clusters/cluster-fixture.ts'
 import { helm } from '../../support/components/available.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
 import { startService } from '../../support/service.ts'
 import { chartFrom, chartOf, type TestChart } from '../chart-archive.ts'
 import { chartSource } from '../chart-source.ts'
-import { packageClient, startCharts } from '../package-world.ts'
+import { packageClient, startCharts } from '../package-fixture.ts'
 
 export const releases = '/v3/releases'
 

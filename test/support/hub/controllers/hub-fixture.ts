@@ -4,7 +4,7 @@ import type { Reconciler, ReconcilerOptions } from '../api/reconciler.ts'
 import type { WatchedObjects } from '../api/watched-objects.ts'
 
 /** What the controllers of one test hub share. */
-export interface HubWorld {
+export interface HubFixture {
   /** As the admin of the hub. */
   readonly client: KubeClient
   /** True for the names of this test hub: other test files have theirs on the same server. */

@@ -1,11 +1,11 @@
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
-import { storeWorld } from './stored-world.ts'
-import type { World } from './world.ts'
+import { storeFixture } from './stored-fixture.ts'
+import type { Fixture } from './fixture.ts'
 import { nameOf } from './account-names.ts'
 import { openPatiently } from '../support/databases.ts'
 
-/** Who is who in `servedWorld`. The first account of the service itself is its site admin. */
+/** Who is who in `servedFixture`. The first account of the service itself is its site admin. */
 export const people = { owner: 51, admin: 52, viewer: 53, outsider: 54 } as const
 export const served = { org: 61, otherOrg: 62, openOrg: 63 } as const
 
@@ -13,7 +13,7 @@ export const served = { org: 61, otherOrg: 62, openOrg: 63 } as const
  * A private organization, another one with an owner of its own, and a public one; each with teams, a role and a
  * cluster.
  */
-const servedWorld: World = {
+const servedFixture: Fixture = {
   users: Object.values(people),
   orgs: [
     {
@@ -53,18 +53,18 @@ const servedWorld: World = {
   tokens: [{ id: 7001, userId: people.outsider }],
 }
 
-export interface WorldService extends TestService {
+export interface FixtureService extends TestService {
   /** A token of one of the people, with all scopes unless told. */
   tokenOf(userId: number, scopes?: readonly string[]): Promise<string>
   /** The header that carries such a token. */
   as(userId: number): Promise<{ readonly Authorization: string }>
 }
 
-/** The real service over a database that holds the world above. */
-export const startWorldService = async (database: 'sqlite' | 'mysql' = 'sqlite'): Promise<WorldService> => {
+/** The real service over a database that holds the fixture above. */
+export const startFixtureService = async (database: 'sqlite' | 'mysql' = 'sqlite'): Promise<FixtureService> => {
   const service = await startService({ database })
   const db = await openPatiently(service.databaseUrl)
-  await storeWorld(db, servedWorld)
+  await storeFixture(db, servedFixture)
   await db.close()
   const tokenOf = (userId: number, scopes?: readonly string[]): Promise<string> =>
     service.tokenFor(nameOf(userId), scopes)

@@ -1,11 +1,11 @@
-import { expectStatus, peoplesPassword, type Person } from '../clusters/cluster-world.ts'
-import { startClientWorld, type ClientWorld } from '../client-orgs/client-world.ts'
+import { expectStatus, peoplesPassword, type Person } from '../clusters/cluster-fixture.ts'
+import { startClientFixture, type ClientFixture } from '../client-orgs/client-fixture.ts'
 import { exampleFor, startUpstream } from '../metrics-proxy/nginx-example.ts'
 import { startPersesStandIn } from '../metrics-proxy/perses-stand-in.ts'
 import { startMarket } from '../marketplace/market-service.ts'
 import { giveCredentials, region, startCloudAProvider } from '../metering/cloud-a-provider.ts'
 import { chartOf } from '../packages/chart-archive.ts'
-import { startCharts } from '../packages/package-world.ts'
+import { startCharts } from '../packages/package-fixture.ts'
 import { helm } from '../support/components/available.ts'
 import { startNginx } from '../support/components/nginx.ts'
 import { reservedPort } from '../support/components/reserved-port.ts'
@@ -49,7 +49,7 @@ const coreFeatures = ['opscenter-features', 'kube-ui-server']
  * Puts the spoke of the vendor into a cluster set with the core features, starts its agent, which creates what works
  * name, and adds a database feature to the catalogue.
  */
-const prepareFeatures = async ({ hub, spoke }: ClientWorld) => {
+const prepareFeatures = async ({ hub, spoke }: ClientFixture) => {
   const [set, core, featureSet, feature, namespace] = [
     hub.name('set'),
     hub.name('core'),
@@ -125,7 +125,7 @@ export const startWalk = async (onRequest: (method: string, target: Target, path
   const { charts, settings } = await startCharts(await chartOf('minimal'))
   const port = await reservedPort()
   const [clients, market] = await Promise.all([
-    startClientWorld({
+    startClientFixture({
       ...settings,
       MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
       MOORAGE_BILLING_ENABLED: 'true',

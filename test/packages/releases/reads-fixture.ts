@@ -1,6 +1,6 @@
 import { startFakeApi } from '../../support/fake-api.ts'
 import { startService } from '../../support/service.ts'
-import { expectStatus, importCluster, makePeople, type Person } from '../../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../../clusters/cluster-fixture.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 
 /**

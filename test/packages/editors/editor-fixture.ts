@@ -1,11 +1,11 @@
-import { expectStatus, importCluster, makePeople, type Person } from '../../clusters/cluster-world.ts'
+import { expectStatus, importCluster, makePeople, type Person } from '../../clusters/cluster-fixture.ts'
 import { helm } from '../../support/components/available.ts'
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService } from '../../support/service.ts'
 import { chartOf } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
-import { packageClient, startCharts, type PackageClient } from '../package-world.ts'
+import { packageClient, startCharts, type PackageClient } from '../package-fixture.ts'
 
 const namespace = 'shop'
 

@@ -15,7 +15,7 @@ import type { Task } from '../../core/tasks/types.ts'
 import { unwrap } from '../support/outcome.ts'
 
 /** The stores of tasks over one database that nobody else uses. */
-export interface TaskWorld {
+export interface TaskFixture {
   readonly tasks: TaskStore
   readonly queues: TaskQueues
   readonly retention: TaskRetention
@@ -62,8 +62,12 @@ export const aTask = (tenantId: AccountId, changes: Partial<NewTask> = {}): NewT
 }
 
 /** Accepts a task as a submission does, the events aside. */
-export const accepted = async (world: TaskWorld, tenantId: AccountId, changes: Partial<NewTask> = {}): Promise<Task> =>
-  world.change(async (tasks) => {
+export const accepted = async (
+  fixture: TaskFixture,
+  tenantId: AccountId,
+  changes: Partial<NewTask> = {},
+): Promise<Task> =>
+  fixture.change(async (tasks) => {
     const task = unwrap(await tasks.insert(aTask(tenantId, changes)))
     await tasks.append(task.id, [{ at: new Date(), id: task.ref, status: 'Pending', step: task.title, msg: 'waits' }])
     return task
