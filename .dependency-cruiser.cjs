@@ -181,7 +181,7 @@ module.exports = {
     {
       name: 'adapters-in-parts',
       comment:
-        'Adapters are selected in composition/parts. The frame uses those of what it is: database, key ring, clock, log, traces, listeners, jobs.',
+        'Adapters are selected in composition/parts. The runtime uses those of what it is: database, key ring, clock, log, traces, listeners, jobs.',
       severity: 'error',
       from: { path: '^composition/', pathNot: '^composition/parts/' },
       to: {

@@ -1,19 +1,19 @@
 import type { CommandContext, ExitCode } from './part/command-context.ts'
 import { runCommands } from './runtime/cli/command-line.ts'
-import type { OwnParts } from './runtime/cli/frame-context.ts'
+import type { OwnParts } from './runtime/cli/runtime-context.ts'
 import type { ConfigInput, LoadedConfig } from './runtime/config/config.ts'
-import type { FrameSettings } from './part/frame-settings.ts'
+import type { RuntimeSettings } from './part/runtime-settings.ts'
 import type { ValuesOf } from './part/setting.ts'
 import type { OwnPart } from './parts.ts'
 import { loadParts, partCommands } from './parts.ts'
 
-/** The service: the frame with the parts of this repository. */
+/** The service: the runtime with the parts of this repository. */
 
 type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of: infer I) => void ? I : never
 type RowsOf<P> = P extends { readonly settings?: infer Rows } ? NonNullable<Rows> : never
 
-/** Every setting of the frame and of the parts of this repository. */
-export type Settings = FrameSettings & ValuesOf<Intersection<RowsOf<OwnPart>>>
+/** Every setting of the runtime and of the parts of this repository. */
+export type Settings = RuntimeSettings & ValuesOf<Intersection<RowsOf<OwnPart>>>
 
 /** The parts of this repository. @internal */
 export const ownParts: OwnParts = { load: loadParts, commands: partCommands }

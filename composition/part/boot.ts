@@ -14,7 +14,7 @@ import type { PoolLoad, Tracing } from '../../core/platform/ports.ts'
 import type { Secret, SecretBox } from '../../core/kernel/secret.ts'
 import type { ListenAddress } from './setting-type.ts'
 import { showAddress } from './setting-type.ts'
-import type { FrameSettings } from './frame-settings.ts'
+import type { RuntimeSettings } from './runtime-settings.ts'
 
 /** Keys from the key ring that are not key-encryption keys, 32 bytes each. */
 export interface ServiceKeys {
@@ -54,9 +54,9 @@ export interface Processes {
   topic<Message>(name: string): Topic<Message> | undefined
 }
 
-/** The facts that exist before any port is made. A part sees the settings of the frame and its own. */
+/** The facts that exist before any port is made. A part sees the settings of the runtime and its own. */
 export interface Boot<OwnSettings = unknown> {
-  readonly settings: FrameSettings & OwnSettings
+  readonly settings: RuntimeSettings & OwnSettings
   readonly deployment: Deployment
   readonly log: Log
   readonly database: SqlDatabase

@@ -1,7 +1,7 @@
 import { toWireJson } from '../../core/kernel/json.ts'
 import type { Boot } from './boot.ts'
 import type { Environment } from './setting.ts'
-import type { FrameSettings } from './frame-settings.ts'
+import type { RuntimeSettings } from './runtime-settings.ts'
 import type { Container } from './container.ts'
 
 /** The parts of the process that a command may use. */
@@ -35,7 +35,7 @@ export interface Ports {
 /** What the commands of a part are given in addition. */
 export interface PartContext extends CommandContext {
   /** Returns the settings. `valuesOf` types those of the part. Rejects with StartRefused. */
-  settings(options: CommonOptions): Promise<FrameSettings>
+  settings(options: CommonOptions): Promise<RuntimeSettings>
   /**
    * Runs a command on the ports of this deployment, without listeners. The service may run at the same time. The ports
    * of a part that is closed here are missing: to resolve one throws.

@@ -8,7 +8,7 @@ import type { Boot } from './boot.ts'
 import type { Describe } from './describe.ts'
 import type { Finding } from './finding.ts'
 import type { Container } from './container.ts'
-import type { FrameSettings } from './frame-settings.ts'
+import type { RuntimeSettings } from './runtime-settings.ts'
 import type { SettingRows, ValuesOf } from './setting.ts'
 import type { Gauges } from './gauges.ts'
 import type { ReadinessCheck } from './readiness-check.ts'
@@ -98,14 +98,14 @@ export const demoDescription = 'Demonstration data, made by moorage demo seed'
 type Step = Using<Running | void>
 
 /**
- * Everything that a part brings. The frame (database, key ring, listeners, jobs) iterates over the list of parts and
+ * Everything that a part brings. The runtime (database, key ring, listeners, jobs) iterates over the list of parts and
  * names none. A part whose plugin's gate is closed brings nothing but its tables and the names of its settings.
  */
 export interface Part<Rows extends SettingRows = SettingRows> {
   /** What clients see: routes, jobs, kinds of tasks, permissions and object types. */
   readonly plugin: AnyPlugin
   /** Whether the settings ask for the part, beside the gate of its plugin. */
-  isWanted?(settings: FrameSettings & ValuesOf<Rows>): boolean
+  isWanted?(settings: RuntimeSettings & ValuesOf<Rows>): boolean
   readonly settings?: Rows
   /** Returns how the ports of the part are made. It makes, opens and reads nothing. */
   provide?(boot: Boot<ValuesOf<Rows>>): readonly Binding[]
@@ -131,7 +131,7 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   /** Checks of `/readyz`. */
   readonly checks?: Using<readonly ReadinessCheck[]>
   /** Checks of `moorage doctor`, which has no ports. They change nothing. */
-  doctor?(settings: FrameSettings & ValuesOf<Rows>): Promise<readonly Finding[]>
+  doctor?(settings: RuntimeSettings & ValuesOf<Rows>): Promise<readonly Finding[]>
   readonly metrics?: readonly Gauges[]
   /** Programs that it runs in processes of their own (`Boot.helpers`). */
   readonly helperPrograms?: readonly string[]
@@ -152,5 +152,5 @@ export interface Part<Rows extends SettingRows = SettingRows> {
 /** Declares a part. A part of another repository exports it as `part`. */
 export const definePart = <const Rows extends SettingRows = Record<never, never>>(part: Part<Rows>): Part<Rows> => part
 
-/** A part with the type of its settings erased, as the frame handles it. */
+/** A part with the type of its settings erased, as the runtime handles it. */
 export type AnyPart = Part

@@ -13,7 +13,7 @@ export interface MigratedParts {
 }
 
 /**
- * Returns the migrations of the frame and of all parts, in order, for a database of this kind. Throws `StartRefused`.
+ * Returns the migrations of the runtime and of all parts, in order, for a database of this kind. Throws `StartRefused`.
  */
 export const migrationsFor = async (
   { parts, ownParts }: MigratedParts,

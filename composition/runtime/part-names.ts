@@ -1,13 +1,13 @@
 import { busPurposes } from '../../core/bus/types.ts'
 import { commandNames } from '../part/describe.ts'
-import { frameSettings } from '../part/frame-settings.ts'
+import { runtimeSettings } from '../part/runtime-settings.ts'
 import type { SettingRows } from '../part/setting.ts'
-import { frameMetricNames, workerMetricNames } from './http/metrics.ts'
+import { runtimeMetricNames, workerMetricNames } from './http/metrics.ts'
 import { pageProblems } from './http/pages/pages.ts'
 import type { AnyPart } from '../part/part.ts'
 
-/** The commands of the frame; `help` is that of commander. @internal */
-export const frameCommandNames: readonly string[] = [
+/** The commands of the runtime; `help` is that of commander. @internal */
+export const runtimeCommandNames: readonly string[] = [
   'serve',
   'openapi',
   'doctor',
@@ -23,7 +23,7 @@ export const frameCommandNames: readonly string[] = [
 ]
 
 /** The first words of paths that no page can have. @internal */
-const framePages: readonly string[] = ['api', 'v1']
+const runtimePages: readonly string[] = ['api', 'v1']
 
 /** Returns the names of a part in the forms that settings, metrics and tables have. */
 const prefixesOf = ({ plugin: { id } }: AnyPart) => {
@@ -92,7 +92,7 @@ interface Named {
   readonly name: string
 }
 
-/** Returns the names that two parts have, or the frame and a part. */
+/** Returns the names that two parts have, or the runtime and a part. */
 const repeated = (noun: string, named: readonly Named[]): readonly string[] => {
   const owners = new Map<string, string>()
   const problems: string[] = []
@@ -109,8 +109,8 @@ const frame = 'the service itself'
 /** Returns the faults of the names of parts of a deployer, beside the parts of this repository. */
 export const nameProblems = (own: readonly AnyPart[], outside: readonly AnyPart[]): readonly string[] => {
   const parts = [...own, ...outside]
-  const namesOf = (of: (part: AnyPart) => readonly string[], ofFrame: readonly string[] = []): readonly Named[] => [
-    ...ofFrame.map((name) => ({ id: frame, name })),
+  const namesOf = (of: (part: AnyPart) => readonly string[], ofRuntime: readonly string[] = []): readonly Named[] => [
+    ...ofRuntime.map((name) => ({ id: frame, name })),
     ...parts.flatMap((part) => of(part).map((name) => ({ id: part.plugin.id, name }))),
   ]
   return [
@@ -121,14 +121,14 @@ export const nameProblems = (own: readonly AnyPart[], outside: readonly AnyPart[
     ),
     ...repeated(
       'setting',
-      namesOf(({ settings }) => settingNames(settings), settingNames(frameSettings)),
+      namesOf(({ settings }) => settingNames(settings), settingNames(runtimeSettings)),
     ),
     ...repeated(
       'name of a setting',
-      namesOf(({ settings = {} }) => Object.keys(settings), Object.keys(frameSettings)),
+      namesOf(({ settings = {} }) => Object.keys(settings), Object.keys(runtimeSettings)),
     ),
-    ...repeated('metric', namesOf(metricNames, [...frameMetricNames, ...workerMetricNames])),
-    ...repeated('command', namesOf(commandsOf, frameCommandNames)),
+    ...repeated('metric', namesOf(metricNames, [...runtimeMetricNames, ...workerMetricNames])),
+    ...repeated('command', namesOf(commandsOf, runtimeCommandNames)),
     ...repeated(
       'tag',
       namesOf(({ tags = [] }) => tags.map(({ name }) => name)),
@@ -141,7 +141,7 @@ export const nameProblems = (own: readonly AnyPart[], outside: readonly AnyPart[
       'purpose of credentials',
       namesOf(({ subjects = [] }) => [...new Set(subjects.map(({ purpose }) => purpose))], busPurposes),
     ),
-    ...repeated('page', namesOf(pageNames, framePages)),
+    ...repeated('page', namesOf(pageNames, runtimePages)),
     ...repeated(
       'object type',
       namesOf(({ objectRows = [] }) => objectRows.map(({ type }) => type)),

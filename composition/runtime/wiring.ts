@@ -2,7 +2,7 @@ import type { PortKey } from '../../core/kernel/port-key.ts'
 import type { Needs } from '../../plugins/kit/group.ts'
 import type { Binding } from '../part/binding.ts'
 
-/** The bindings of one owner: the frame, a part of this repository, or one of a deployer, which may replace ours. */
+/** The bindings of one owner: the runtime, a part of this repository, or one of a deployer, which may replace ours. */
 export interface Source {
   readonly owner: string
   readonly bindings: readonly Binding[]

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { runCommandLine } from '../../composition/moorage.ts'
-import { frameCommands } from '../../composition/runtime/cli/commands.ts'
+import { runtimeCommands } from '../../composition/runtime/cli/commands.ts'
 import { commandNames } from '../../composition/part/describe.ts'
 import { loadConfig } from '../../composition/moorage.ts'
 import { withDefault } from '../../composition/part/setting.ts'
 import { words } from '../../composition/part/setting-type.ts'
 import { defineGauges } from '../../composition/part/gauges.ts'
-import { frameMetricNames, makeMetrics } from '../../composition/runtime/http/metrics.ts'
-import { frameCommandNames, nameProblems } from '../../composition/runtime/part-names.ts'
+import { runtimeMetricNames, makeMetrics } from '../../composition/runtime/http/metrics.ts'
+import { runtimeCommandNames, nameProblems } from '../../composition/runtime/part-names.ts'
 import { definePart } from '../../composition/part/part.ts'
 import { loadParts } from '../../composition/parts.ts'
 import { StartRefused } from '../../composition/part/boot.ts'
@@ -109,11 +109,11 @@ test('every fault of the parts and of the settings is in one message', async (t)
   t.regex(error.message, /MOORAGE_LISTEN must be host:port/)
 })
 
-test('the names of the frame that parts must not use are those that it has', async (t) => {
-  t.deepEqual([...frameCommandNames].sort(), [...commandNames(frameCommands), 'help'].sort())
+test('the names of the runtime that parts must not use are those that it has', async (t) => {
+  t.deepEqual([...runtimeCommandNames].sort(), [...commandNames(runtimeCommands), 'help'].sort())
   const metrics = makeMetrics('1')
   metrics.read({ certificateUntil: () => new Date(0) })
   const { text } = await metrics.expose()
   const exposed = [...text.matchAll(/^# TYPE (moorage_\w+)/gm)].map(([, name]) => name)
-  t.deepEqual(exposed.sort(), [...frameMetricNames].sort())
+  t.deepEqual(exposed.sort(), [...runtimeMetricNames].sort())
 })

@@ -26,7 +26,7 @@ import { columnsOf, tableName } from '../../adapters/sql/kit/columns.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { SealedColumn } from '../../adapters/sql/kit/declared-tables.ts'
 import { allTables, sealedColumns } from '../support/all-tables.ts'
-import type { FrameContext } from '../../composition/runtime/cli/frame-context.ts'
+import type { RuntimeContext } from '../../composition/runtime/cli/runtime-context.ts'
 import { ownParts } from '../../composition/moorage.ts'
 import type { KeyRingStore } from '../../composition/runtime/cli/keys/keys.ts'
 import { sealAgain } from '../../composition/runtime/cli/keys/seal-again.ts'
@@ -245,7 +245,7 @@ for (const dialect of dialects) {
       patienceMs: 0,
       content: () => readKeyringContent(path)!,
     }
-    const context: FrameContext = {
+    const context: RuntimeContext = {
       environment: {},
       ownParts,
       print: (line) => void lines.push(line),
@@ -392,7 +392,7 @@ test('a progress line is written at a terminal and removed at the end', async (t
     content: () => readKeyringContent(fixture.path)!,
   }
   const terminal = { write: (text: string) => void written.push(text), columns: () => 40, rows: () => 20 }
-  const context: FrameContext = { environment: {}, ownParts, print: () => undefined, say: () => undefined, terminal }
+  const context: RuntimeContext = { environment: {}, ownParts, print: () => undefined, say: () => undefined, terminal }
   t.is(await rotateOn(context, {}, store), 0)
   t.deepEqual(
     written.slice(0, 3).map((text) => text.trim()),

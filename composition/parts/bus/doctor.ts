@@ -12,7 +12,7 @@ import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
 import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../../core/bus/keys.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 
 const busFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'bus', state, message })
@@ -20,7 +20,7 @@ const makeKeys = 'Run `moorage bus init` and start nats-server with the configur
 
 /** Checks that the message bus answers and accepts the keys of this deployment. Changes nothing. */
 export const checkBus = async (
-  settings: Pick<FrameSettings, 'databaseUrl' | 'keyring'> & { readonly busUrl: Secret },
+  settings: Pick<RuntimeSettings, 'databaseUrl' | 'keyring'> & { readonly busUrl: Secret },
 ): Promise<Finding> => {
   const busUrl = settings.busUrl.reveal()
   if (busUrl === 'inproc:') return busFinding('ok', 'Messages stay inside this process: right for one instance.')

@@ -1,7 +1,7 @@
 import { missingForCustomTokens, readSigningKey } from '../../../adapters/security/jose-custom-tokens.ts'
 import type { Finding } from '../../part/finding.ts'
 import { warning } from '../../part/finding.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import { customTokenOptions } from './settings.ts'
 import type { IdentityValues } from './settings.ts'
 
@@ -22,7 +22,7 @@ const subject = 'external id'
 /**
  * Checks that tokens for the external identity provider can be signed. Returns nothing when the route does not exist.
  */
-export const checkExtIdp = (settings: Pick<FrameSettings, 'deploymentType'> & IdentityValues): readonly Finding[] => {
+export const checkExtIdp = (settings: Pick<RuntimeSettings, 'deploymentType'> & IdentityValues): readonly Finding[] => {
   if (settings.deploymentType !== 'VendorHosted') return []
   const options = customTokenOptions(settings, '')
   const missing = missingForCustomTokens(options)

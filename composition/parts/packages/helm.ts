@@ -16,7 +16,7 @@ import { portKey } from '../../../core/kernel/port-key.ts'
 import { ChartTextsPort } from '../../../core/packages/charts/ports.ts'
 import { HelmRunnerPort } from '../../../core/packages/releases/ports.ts'
 import type { Boot } from '../../part/boot.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import { wholeNumber, words } from '../../part/setting-type.ts'
 import type { Binding } from '../../part/binding.ts'
 import { bind } from '../../part/binding.ts'
@@ -87,7 +87,7 @@ export const helmSettings = {
   ),
 }
 
-export type HelmValues = Pick<FrameSettings, 'dataDir'> & Pick<ValuesOf<typeof helmSettings>, 'helm'>
+export type HelmValues = Pick<RuntimeSettings, 'dataDir'> & Pick<ValuesOf<typeof helmSettings>, 'helm'>
 
 export const HelmFinderPort = portKey<HelmFinder>('packages.HelmFinder')
 /** Limits of helm processes. */

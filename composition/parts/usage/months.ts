@@ -36,7 +36,7 @@ import {
 } from '../../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
 import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
-import { databaseOptionsOf } from '../../part/frame-settings.ts'
+import { databaseOptionsOf } from '../../part/runtime-settings.ts'
 import { BindMailOutboxPort } from '../mail/part.ts'
 import type { ClosingProcess } from './closing-process.ts'
 import { makeClosingProcess } from './closing-process.ts'

@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import type { Describe, RunCommand } from '../../part/describe.ts'
 import { commandNames } from '../../part/describe.ts'
-import { frameCommands } from './commands.ts'
+import { runtimeCommands } from './commands.ts'
 import type { CommandContext, ExitCode, PartContext } from '../../part/command-context.ts'
-import type { FrameContext } from './frame-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 import { StartRefused } from '../../part/boot.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
 
@@ -11,7 +11,7 @@ import { releaseVersion } from '../../../core/platform/version.ts'
  * Runs `moorage ...` and returns its exit code: 0 done, 1 failed, 2 wrong usage. The modules of a command are loaded
  * when it runs, so that `--help` does not load the service.
  */
-export const runCommands = async (words: readonly string[], context: FrameContext): Promise<ExitCode> => {
+export const runCommands = async (words: readonly string[], context: RuntimeContext): Promise<ExitCode> => {
   let exitCode: ExitCode = 0
   const run: RunCommand = async (work) => {
     exitCode = await work()
@@ -19,7 +19,7 @@ export const runCommands = async (words: readonly string[], context: FrameContex
   const program = makeProgram(context)
   const given = partContext(context)
   try {
-    for (const describe of [...frameCommands, ...(await partCommands(words, context))]) describe(program, run, given)
+    for (const describe of [...runtimeCommands, ...(await partCommands(words, context))]) describe(program, run, given)
     inherit(program, program)
     await program.parseAsync([...words], { from: 'user' })
     return exitCode
@@ -29,17 +29,17 @@ export const runCommands = async (words: readonly string[], context: FrameContex
 }
 
 /** The modules that read settings and open the store are loaded by the commands that use them. */
-const partContext = (context: FrameContext): FrameContext & PartContext => ({
+const partContext = (context: RuntimeContext): RuntimeContext & PartContext => ({
   ...context,
   settings: async (options) => (await (await import('./config.ts')).configOf(context, options)).settings,
   onStore: async (options, work) => (await import('./on-store.ts')).onStore(context, options, work),
 })
 
 /** Returns the commands of parts. Those of a deployer are looked for only when no other command is meant. */
-const partCommands = async (words: readonly string[], context: FrameContext): Promise<readonly Describe[]> => {
+const partCommands = async (words: readonly string[], context: RuntimeContext): Promise<readonly Describe[]> => {
   const own = context.ownParts.commands
   const [first = '--help'] = words
-  const isKnown = commandNames([...frameCommands, ...own]).includes(first)
+  const isKnown = commandNames([...runtimeCommands, ...own]).includes(first)
   const { MOORAGE_PLUGINS: plugins = '', MOORAGE_CONFIG: file = '' } = context.environment
   const config = words[words.indexOf('--config') + 1]
   if (isKnown || (plugins === '' && file === '' && !words.includes('--config'))) return own

@@ -6,7 +6,7 @@ import type { CompactOptions } from './compact.ts'
 import type { CommonOptions } from '../../part/command-context.ts'
 import type { ResetOptions, SeedOptions } from './demo/demo.ts'
 import type { Describe } from '../../part/describe.ts'
-import type { FrameContext } from './frame-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 import { examples, withConfig, withJson } from '../../part/describe.ts'
 import type { BundleOptions } from './support-bundle/support-bundle.ts'
 import type { OpenApiOptions } from './deployment.ts'
@@ -14,7 +14,7 @@ import type { ServeOptions } from './serve.ts'
 import { describeKeys } from './keys/describe-keys.ts'
 import type { TestPortOptions } from './test-port/test-port.ts'
 
-const describeTestPort: Describe<FrameContext> = (program, run, context) => {
+const describeTestPort: Describe<RuntimeContext> = (program, run, context) => {
   program
     .command('test-port')
     .description('Run the contract suite of a port against your own adapter, and print what it does not keep.')
@@ -47,7 +47,7 @@ Exit codes: 0 every case is kept, 1 one is not, 2 the suite could not be run.`,
     )
 }
 
-const describeService: Describe<FrameContext> = (program, run, context) => {
+const describeService: Describe<RuntimeContext> = (program, run, context) => {
   withConfig(program.command('serve'))
     .description('Bring the schema up to date, then listen until SIGTERM, SIGINT or SIGHUP.')
     .option('--no-migrate', 'leave the schema alone (also MOORAGE_MIGRATE=false); refuses to start when it is behind')
@@ -113,7 +113,7 @@ const describeService: Describe<FrameContext> = (program, run, context) => {
     )
 }
 
-const describeMigrate: Describe<FrameContext> = (program, run, context) => {
+const describeMigrate: Describe<RuntimeContext> = (program, run, context) => {
   const migrate = program.command('migrate').description('Schema migrations of the database.')
 
   withJson(migrate.command('up'))
@@ -146,7 +146,7 @@ const describeMigrate: Describe<FrameContext> = (program, run, context) => {
     .action((options: CommonOptions) => run(async () => (await import('./migrate.ts')).migrateUnlock(context, options)))
 }
 
-const describeDatabase: Describe<FrameContext> = (program, run, context) => {
+const describeDatabase: Describe<RuntimeContext> = (program, run, context) => {
   const database = program.command('database').description('The file of an SQLite database.')
 
   withJson(database.command('compact'))
@@ -162,7 +162,7 @@ const describeDatabase: Describe<FrameContext> = (program, run, context) => {
     )
 }
 
-const describeConfig: Describe<FrameContext> = (program, run, context) => {
+const describeConfig: Describe<RuntimeContext> = (program, run, context) => {
   const config = program.command('config').description('Validate, print or describe the settings.')
 
   withJson(config.command('check'))
@@ -185,7 +185,7 @@ const describeConfig: Describe<FrameContext> = (program, run, context) => {
     .action(() => run(async () => (await import('./config.ts')).printConfigSchema(context)))
 }
 
-const describeBackup: Describe<FrameContext> = (program, run, context) => {
+const describeBackup: Describe<RuntimeContext> = (program, run, context) => {
   const backup = program.command('backup').description('Back up a running deployment, and restore it.')
 
   withJson(backup.command('create'))
@@ -232,7 +232,7 @@ const describeBackup: Describe<FrameContext> = (program, run, context) => {
     )
 }
 
-const describeDemo: Describe<FrameContext> = (program, run, context) => {
+const describeDemo: Describe<RuntimeContext> = (program, run, context) => {
   const demo = program
     .command('demo')
     .description('A demonstration: a vendor, customers, clusters, contracts and usage.')
@@ -258,8 +258,8 @@ const describeDemo: Describe<FrameContext> = (program, run, context) => {
     .action((options: ResetOptions) => run(async () => (await import('./demo/demo.ts')).resetDemo(context, options)))
 }
 
-/** The commands of the frame. */
-export const frameCommands: readonly Describe<FrameContext>[] = [
+/** The commands of the runtime. */
+export const runtimeCommands: readonly Describe<RuntimeContext>[] = [
   describeService,
   describeMigrate,
   describeKeys,

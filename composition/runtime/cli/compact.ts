@@ -4,7 +4,7 @@ import { DatabaseInUse, openCompaction } from '../../../adapters/sql/engine/sqli
 import { disksOf } from '../../../adapters/system/files.ts'
 import { StartRefused } from '../../part/boot.ts'
 import type { CommonOptions, ExitCode } from '../../part/command-context.ts'
-import type { FrameContext } from './frame-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 import { printJson } from '../../part/command-context.ts'
 import { configOf } from './config.ts'
 
@@ -13,7 +13,7 @@ export interface CompactOptions extends CommonOptions {
 }
 
 /** Returns unused space of the SQLite file to the file system. The service must be stopped. */
-export const compactDatabase = async (context: FrameContext, options: CompactOptions): Promise<ExitCode> => {
+export const compactDatabase = async (context: RuntimeContext, options: CompactOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const path = fileOf(settings.databaseUrl.reveal())
   const { free = Number.POSITIVE_INFINITY } = (await disksOf({ file: dirname(path) }))['file'] ?? {}

@@ -1,6 +1,6 @@
 import type { CommonOptions, ExitCode } from '../../part/command-context.ts'
 import { printJson } from '../../part/command-context.ts'
-import type { FrameContext } from './frame-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 import { fileKey } from '../../part/setting.ts'
 import { configSchema, settingsOf } from '../config/settings.ts'
 import type { LoadedConfig } from '../config/config.ts'
@@ -8,7 +8,7 @@ import { loadConfig } from '../config/config.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 
 export const configOf = (
-  context: Pick<FrameContext, 'environment' | 'ownParts'>,
+  context: Pick<RuntimeContext, 'environment' | 'ownParts'>,
   options: CommonOptions,
 ): Promise<LoadedConfig> =>
   loadConfig({ environment: context.environment, file: options.config, ownParts: context.ownParts.load })
@@ -32,7 +32,7 @@ export const shownSettings = ({ settings, sources, rows }: LoadedConfig): readon
     }
   })
 
-export const printConfig = async (context: FrameContext, options: CommonOptions): Promise<ExitCode> => {
+export const printConfig = async (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
   const shown = shownSettings(config)
   if (options.json === true) {
@@ -49,7 +49,7 @@ export const printConfig = async (context: FrameContext, options: CommonOptions)
   return 0
 }
 
-export const printConfigSchema = async (context: FrameContext): Promise<ExitCode> => {
+export const printConfigSchema = async (context: RuntimeContext): Promise<ExitCode> => {
   printJson(context, configSchema(settingsOf(await context.ownParts.load())))
   return 0
 }

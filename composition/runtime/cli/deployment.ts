@@ -3,14 +3,14 @@ import type { Log } from '../../../core/kernel/log.ts'
 import type { Assembly } from '../assemble.ts'
 import { IdentitySettingsPort } from '../../../core/identity/ports.ts'
 import type { LoadedConfig } from '../config/config.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import { buildDocument } from '../http/openapi/document.ts'
 import { documentOfTag } from '../http/openapi/tagged.ts'
 import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
 import { passingFoundation } from '../service/foundation.ts'
 import type { CommonOptions, ExitCode } from '../../part/command-context.ts'
-import type { FrameContext } from './frame-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 import { printJson } from '../../part/command-context.ts'
 import { configOf } from './config.ts'
 
@@ -30,7 +30,7 @@ export const describeDeployment = async (config: LoadedConfig): Promise<Composit
 }
 
 /** Composes the deployment without its data. It fails where `serve` would refuse to start. */
-export const checkConfig = async (context: FrameContext, options: CommonOptions): Promise<ExitCode> => {
+export const checkConfig = async (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
   const { settings, file } = config
   const { assembly } = await describeDeployment(config)
@@ -50,7 +50,7 @@ interface CheckResult {
   readonly jobs: readonly string[]
 }
 
-const resultOf = (settings: FrameSettings, assembly: Assembly): CheckResult => ({
+const resultOf = (settings: RuntimeSettings, assembly: Assembly): CheckResult => ({
   deploymentType: settings.deploymentType,
   plugins: assembly.plugins.map(({ id, gate, summary }) => ({ id, gate, summary, routes: routesOf(assembly, id) })),
   jobs: assembly.jobs.map(({ job }) => job.id),
@@ -62,8 +62,8 @@ const routesOf = (assembly: Assembly, pluginId: string): readonly string[] =>
     .map(({ methods, fullPath }) => `${methods.join(',')} ${fullPath}`)
 
 const printResult = (
-  context: FrameContext,
-  settings: FrameSettings,
+  context: RuntimeContext,
+  settings: RuntimeSettings,
   assembly: Assembly,
   file: string | undefined,
 ): void => {
@@ -84,7 +84,7 @@ export interface OpenApiOptions extends CommonOptions {
   readonly tag?: string
 }
 
-export const printOpenApi = async (context: FrameContext, options: OpenApiOptions): Promise<ExitCode> => {
+export const printOpenApi = async (context: RuntimeContext, options: OpenApiOptions): Promise<ExitCode> => {
   const { assembly, boot, container, tags } = await describeDeployment(await configOf(context, options))
   const { sessionCookie } = container.resolve(IdentitySettingsPort)
   const facts = { baseUrl: boot.baseUrl(), sessionCookie, deployment: boot.deployment, tags }

@@ -11,7 +11,7 @@ import type { MigrationStatus, StatementEffect } from '../../../adapters/sql/eng
 import type { OrderedMigration } from '../../../adapters/sql/kit/migration.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { CommonOptions, ExitCode } from '../../part/command-context.ts'
-import type { FrameContext } from './frame-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 import { printJson } from '../../part/command-context.ts'
 import { configOf } from './config.ts'
 import { openStore } from '../service/foundation.ts'
@@ -19,7 +19,7 @@ import { StartRefused } from '../../part/boot.ts'
 import { besideOthers, migrationsFor, postponed } from '../migrations.ts'
 
 const onStore = async (
-  context: FrameContext,
+  context: RuntimeContext,
   options: CommonOptions,
   work: (database: SqlDatabase, migrations: readonly OrderedMigration[]) => Promise<void>,
 ): Promise<ExitCode> => {
@@ -40,7 +40,7 @@ interface UpOptions extends CommonOptions {
   readonly force?: boolean
 }
 
-export const migrateUp = (context: FrameContext, options: UpOptions): Promise<ExitCode> =>
+export const migrateUp = (context: RuntimeContext, options: UpOptions): Promise<ExitCode> =>
   onStore(context, options, async (database, migrations) => {
     const waiting: string[] = []
     const { beside, aliveWithout } = besideOthers(database)
@@ -61,7 +61,7 @@ export const migrateUp = (context: FrameContext, options: UpOptions): Promise<Ex
     for (const { id, part } of ran) context.print(`applied ${id} of the part ${part}`)
   })
 
-export const migrateStatus = (context: FrameContext, options: CommonOptions): Promise<ExitCode> =>
+export const migrateStatus = (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> =>
   onStore(context, options, async (database, known) => {
     const migrations = await migrationStatus(database, known)
     const isUpToDate = isCurrent(migrations)
@@ -82,7 +82,7 @@ const adviceFor = (migrations: readonly MigrationStatus[]): string =>
     ? 'A newer version of Moorage, or of one of its parts, has migrated this database. Upgrade this one.'
     : 'Run: moorage migrate up'
 
-export const migratePlan = (context: FrameContext, options: CommonOptions): Promise<ExitCode> =>
+export const migratePlan = (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> =>
   onStore(context, options, async (database, migrations) => {
     const plan = await migrationPlan(database, migrations)
     if (options.json === true) return printJson(context, { plan })
@@ -111,7 +111,7 @@ const lockInWords: Readonly<Record<StatementEffect['lock'], string>> = {
   writes: 'changes of the table wait until it ends',
 }
 
-export const migrateUnlock = (context: FrameContext, options: CommonOptions): Promise<ExitCode> =>
+export const migrateUnlock = (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> =>
   onStore(context, options, async (database) => {
     const result = await unlockMigrations(database)
     if (options.json === true) printJson(context, { result })

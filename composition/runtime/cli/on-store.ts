@@ -2,7 +2,7 @@ import { makeBatchedLines } from '../../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../../adapters/logging/bunyan-log.ts'
 import type { LoadedConfig } from '../config/config.ts'
 import type { CommonOptions } from '../../part/command-context.ts'
-import type { FrameContext } from './frame-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 import { configOf } from './config.ts'
 import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
@@ -17,7 +17,7 @@ export interface OpenDeployment extends Composition {
 
 /** Like `onStore`, but checks neither the schema nor the key ring. */
 export const onAnyStore = async <A>(
-  context: Pick<FrameContext, 'environment' | 'ownParts'>,
+  context: Pick<RuntimeContext, 'environment' | 'ownParts'>,
   options: CommonOptions,
   work: (deployment: OpenDeployment) => Promise<A>,
 ): Promise<A> => {
@@ -39,7 +39,7 @@ export const onAnyStore = async <A>(
  * Runs an operator's command on the ports of this deployment, without listeners. The service may run at the same time.
  */
 export const onStore = async <A>(
-  context: Pick<FrameContext, 'environment' | 'ownParts'>,
+  context: Pick<RuntimeContext, 'environment' | 'ownParts'>,
   options: CommonOptions,
   work: (composition: Composition) => Promise<A>,
 ): Promise<A> =>

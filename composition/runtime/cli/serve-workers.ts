@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../../../core/kernel/log.ts'
 import { bindProblem, orBindRefused } from '../../part/boot.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import type { ListenAddress } from '../../part/setting-type.ts'
 import { addressUrl } from '../../part/setting-type.ts'
 import { makeMergedMetrics, makeWorkerMetrics } from '../http/merged-metrics.ts'
@@ -134,7 +134,7 @@ const mergedResults = (found: readonly (readonly CheckResult[])[]): readonly Che
 }
 
 export interface ServeWorkersInput {
-  readonly settings: FrameSettings
+  readonly settings: RuntimeSettings
   readonly log: Log
   /** Called when the workers end again and again: the service must end. */
   readonly onGivenUp: (reason: string) => void
@@ -181,7 +181,7 @@ const freeAddress = (host: string): Promise<ListenAddress> =>
 const mostPorts = 5
 
 /** Chooses the port of the API if the setting leaves it to the system. */
-const makeOwnAddress = ({ listen }: Pick<FrameSettings, 'listen'>) => {
+const makeOwnAddress = ({ listen }: Pick<RuntimeSettings, 'listen'>) => {
   let address: ListenAddress | undefined
   let chosen = 0
   const choose = async (): Promise<void> => {

@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { makeBatchedLines, makePlainLines } from '../../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../../adapters/logging/bunyan-log.ts'
 import type { CommonOptions, ExitCode } from '../../part/command-context.ts'
-import type { FrameContext } from './frame-context.ts'
-import { loadFrameSettings } from '../config/config.ts'
+import type { RuntimeContext } from './runtime-context.ts'
+import { loadRuntimeSettings } from '../config/config.ts'
 import { configOf } from './config.ts'
 import { beforeCrash, runUntilStopped } from './lifecycle.ts'
 import { StartRefused } from '../../part/boot.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import { tooFewFiles } from '../http/connections.ts'
 import type { RunningService } from '../service/running-service.ts'
 import { openWorkerLink } from '../service/worker-link.ts'
@@ -36,7 +36,7 @@ const leaveSignalsToFirst = (): void => {
 const pipeBytes = 4096
 
 /** Returns the log of this process, which goes to stderr. */
-const openLog = ({ logFormat, logLevel }: Pick<FrameSettings, 'logFormat' | 'logLevel'>, hasOthers: boolean) => {
+const openLog = ({ logFormat, logLevel }: Pick<RuntimeSettings, 'logFormat' | 'logLevel'>, hasOthers: boolean) => {
   const lines = makeBatchedLines({ fd: 2, ...(hasOthers && fstatSync(2).isFIFO() ? { mostBytes: pipeBytes } : {}) })
   beforeCrash(lines.flushNow)
   const isTerminal = process.stderr.isTTY
@@ -49,11 +49,11 @@ const openLog = ({ logFormat, logLevel }: Pick<FrameSettings, 'logFormat' | 'log
  * Runs the service. Results (the listening address, the first password) go to stdout, the log to stderr. Returns after
  * a stop was requested.
  */
-export const serve = async (context: FrameContext, options: ServeOptions): Promise<ExitCode> => {
+export const serve = async (context: RuntimeContext, options: ServeOptions): Promise<ExitCode> => {
   if (cluster.isWorker) return serveAsWorker(context, options)
   const fewFiles = tooFewFiles()
   if (fewFiles !== undefined) throw new StartRefused([fewFiles])
-  const frame = await loadFrameSettings({ environment: context.environment, file: options.config })
+  const frame = await loadRuntimeSettings({ environment: context.environment, file: options.config })
   if (frame !== undefined && frame.workers > 1) return serveByWorkers(context, frame)
   const config = await configOf(context, options)
   const { settings } = config
@@ -74,7 +74,7 @@ export const serve = async (context: FrameContext, options: ServeOptions): Promi
 }
 
 /** Runs an instance of several processes. This one loads no part of the service. */
-const serveByWorkers = (context: FrameContext, settings: FrameSettings): Promise<ExitCode> => {
+const serveByWorkers = (context: RuntimeContext, settings: RuntimeSettings): Promise<ExitCode> => {
   const ownLog = openLog(settings, true)
   const exitNow = (code: ExitCode): never => {
     watch.kill()
@@ -95,7 +95,7 @@ const serveByWorkers = (context: FrameContext, settings: FrameSettings): Promise
 }
 
 interface UntilStoppedInput {
-  readonly context: FrameContext
+  readonly context: RuntimeContext
   readonly ownLog: ReturnType<typeof openLog>
   readonly start: (stopping: AbortSignal) => Promise<Served>
   readonly exitNow: (code: ExitCode) => void
@@ -142,7 +142,7 @@ const untilTold = async (isTold: Promise<void> | undefined): Promise<void> => {
 }
 
 /** Runs a worker of an instance. The process that started it sends it its place, and asks it to stop. */
-const serveAsWorker = async (context: FrameContext, options: ServeOptions): Promise<ExitCode> => {
+const serveAsWorker = async (context: RuntimeContext, options: ServeOptions): Promise<ExitCode> => {
   leaveSignalsToFirst()
   const link = await openWorkerLink(process)
   const refuse = async (error: unknown): Promise<ExitCode> => {

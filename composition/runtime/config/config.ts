@@ -4,8 +4,8 @@ import { StartRefused } from '../../part/boot.ts'
 import type { RawSetting } from '../../part/setting-type.ts'
 import { showAddress } from '../../part/setting-type.ts'
 import type { Environment } from '../../part/setting.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
-import { frameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
+import { runtimeSettings } from '../../part/runtime-settings.ts'
 import type { AnyPart } from '../../part/part.ts'
 import type { SettingRow, SettingRows } from '../../part/setting.ts'
 import { fileKey } from '../../part/setting.ts'
@@ -38,9 +38,9 @@ const editDistance = (from: string, to: string): number => {
 /** The source of a setting's value. */
 type SettingSource = 'default' | 'file' | 'environment'
 
-export interface LoadedConfig<Settings extends FrameSettings = FrameSettings> {
+export interface LoadedConfig<Settings extends RuntimeSettings = RuntimeSettings> {
   readonly settings: Settings
-  /** The settings that the deployment knows: those of the frame and of its parts. */
+  /** The settings that the deployment knows: those of the runtime and of its parts. */
   readonly rows: SettingRows
   /** The parts of this repository, then those of MOORAGE_PLUGINS. */
   readonly parts: readonly AnyPart[]
@@ -66,13 +66,13 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
   const fromFile = file === undefined ? {} : await readConfigFile(file, problems)
   const given = (row: SettingRow<unknown>) => givenValue(row, input.environment, fromFile, file)
   const own = await input.ownParts()
-  const parts = [...own, ...(await outsideParts(given(frameSettings.plugins)?.raw, own, problems))]
+  const parts = [...own, ...(await outsideParts(given(runtimeSettings.plugins)?.raw, own, problems))]
   const rows = settingsOf(parts)
   problems.push(...unknownKeys(Object.keys(fromFile), Object.values(rows).map(fileKey), `the key`, ` in ${file ?? ''}`))
   problems.push(...unknownVariables(input.environment, rows))
 
   const { values, sources } = readValues(rows, given, problems)
-  const settings = values as FrameSettings
+  const settings = values as RuntimeSettings
   if (parts.length > own.length) problems.push(...(await tableFaults(parts, own.length, settings.databaseUrl)))
   if (problems.length === 0) problems.push(...contradictions(settings))
   if (problems.length > 0) throw new StartRefused(problems)
@@ -80,15 +80,17 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
 }
 
 /**
- * Returns the settings of the frame without loading a part, or undefined if there is a problem with one of them, of
+ * Returns the settings of the runtime without loading a part, or undefined if there is a problem with one of them, of
  * which `loadConfig` tells. Settings of parts, and unknown ones, are not checked.
  */
-export const loadFrameSettings = async (input: Omit<ConfigInput, 'ownParts'>): Promise<FrameSettings | undefined> => {
+export const loadRuntimeSettings = async (
+  input: Omit<ConfigInput, 'ownParts'>,
+): Promise<RuntimeSettings | undefined> => {
   const problems: string[] = []
   const file = input.file ?? emptyAsAbsent(input.environment['MOORAGE_CONFIG'])
   const fromFile = file === undefined ? {} : await readConfigFile(file, problems)
-  const { values } = readValues(frameSettings, (row) => givenValue(row, input.environment, fromFile, file), problems)
-  const settings = values as FrameSettings
+  const { values } = readValues(runtimeSettings, (row) => givenValue(row, input.environment, fromFile, file), problems)
+  const settings = values as RuntimeSettings
   return problems.length === 0 && contradictions(settings).length === 0 ? settings : undefined
 }
 
@@ -99,7 +101,7 @@ const readValues = (rows: SettingRows, given: GivenOf, problems: string[]) => {
   const values: Record<string, unknown> = {}
   const sources: Record<string, SettingSource> = {}
   // Defaults of others are below the data folder.
-  const { dataDir } = frameSettings
+  const { dataDir } = runtimeSettings
   for (const [name, row] of [['dataDir', dataDir] as const, ...Object.entries(rows)]) {
     if (name in values) continue
     const told = given(row)
@@ -119,7 +121,7 @@ const outsideParts = async (
   own: readonly AnyPart[],
   problems: string[],
 ): Promise<readonly AnyPart[]> => {
-  const places = plugins === undefined ? right([]) : frameSettings.plugins.type.parse(plugins)
+  const places = plugins === undefined ? right([]) : runtimeSettings.plugins.type.parse(plugins)
   if (isLeft(places)) return []
   const { loadOutsideParts } = await import('../outside-parts.ts')
   const outside = await loadOutsideParts(places.right, process.cwd(), own)
@@ -131,7 +133,7 @@ const outsideParts = async (
 const tableFaults = async (
   parts: readonly AnyPart[],
   ownParts: number,
-  databaseUrl: FrameSettings['databaseUrl'] | undefined,
+  databaseUrl: RuntimeSettings['databaseUrl'] | undefined,
 ): Promise<readonly string[]> => {
   const { outsideMigrationFaults } = await import('../migrations.ts')
   const isMysql = databaseUrl?.reveal().startsWith('mysql') === true
@@ -202,7 +204,7 @@ const unknownVariables = (environment: Environment, rows: SettingRows): readonly
   return unknownKeys(given, known, 'the variable', '')
 }
 
-const contradictions = (settings: FrameSettings): readonly string[] => {
+const contradictions = (settings: RuntimeSettings): readonly string[] => {
   const problems: string[] = []
   const ops = showAddress(settings.opsListen)
   if (settings.opsListen.port !== 0 && [settings.listen, settings.marketplaceListen].map(showAddress).includes(ops)) {

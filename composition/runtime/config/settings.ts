@@ -1,15 +1,15 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { frameSettings } from '../../part/frame-settings.ts'
+import { runtimeSettings } from '../../part/runtime-settings.ts'
 import { inPlace } from './in-place.ts'
 import type { SettingRow, SettingRows } from '../../part/setting.ts'
 import { fileKey } from '../../part/setting.ts'
 
 /**
- * Returns the settings of the frame and of parts, in the order in which they are listed. `config print`, `config
+ * Returns the settings of the runtime and of parts, in the order in which they are listed. `config print`, `config
  * schema` and the documentation are derived from it. A new setting is one row of its part, and its use.
  */
 export const settingsOf = (parts: readonly { readonly settings?: SettingRows }[]): SettingRows => {
-  const groups = [frameSettings, ...parts.map(({ settings = {} }) => settings)].map((table) =>
+  const groups = [runtimeSettings, ...parts.map(({ settings = {} }) => settings)].map((table) =>
     Object.entries(table as SettingRows).map(([name, row]) => ({ name, row, id: row.env, after: row.after })),
   )
   return Object.fromEntries(inPlace(groups).map(({ name, row }) => [name, row]))

@@ -8,7 +8,7 @@ import type { Gauge as Declared, Gauges, GaugeValues, Sample } from '../../part/
 import { otherLabel } from '../../part/gauges.ts'
 import type { RequestObserver } from './request/request-context.ts'
 
-/** Numbers that the frame already holds. Each is read when the metrics are scraped, never per request. */
+/** Numbers that the runtime already holds. Each is read when the metrics are scraped, never per request. */
 interface MetricSources {
   /** Connections of the database pool: in use, idle, and callers that wait for one; and how long callers waited. */
   readonly databasePool?: () => {
@@ -202,11 +202,11 @@ const scraped = {
   },
 } as const satisfies Record<string, Declared>
 
-/** The metrics of the frame, as they are declared. @internal */
-export const frameMetrics: Gauges['gauges'] = { ...counted, ...scraped }
+/** The metrics of the runtime, as they are declared. @internal */
+export const runtimeMetrics: Gauges['gauges'] = { ...counted, ...scraped }
 
-/** The names of the metrics of the frame. */
-export const frameMetricNames: readonly string[] = Object.keys(frameMetrics)
+/** The names of the metrics of the runtime. */
+export const runtimeMetricNames: readonly string[] = Object.keys(runtimeMetrics)
 
 /** Metrics of Node.js that the library names like counters, although they are none. The others say more. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']

@@ -18,7 +18,7 @@ import { assemble, catalogueOf, pluginIdProblems, reasonOf } from '../assemble.t
 import type { Binding } from '../../part/binding.ts'
 import type { Boot, Processes } from '../../part/boot.ts'
 import { makeWatchedPools, StartRefused } from '../../part/boot.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import type { SettingRows, ValuesOf } from '../../part/setting.ts'
 import { fileKey } from '../../part/setting.ts'
 import { addressUrl } from '../../part/setting-type.ts'
@@ -54,8 +54,8 @@ import { tracedBindings } from '../../part/spans.ts'
 import { FirstAdminPort } from '../../part/operator.ts'
 import { bind } from '../../part/binding.ts'
 
-/** Returns how the ports of the frame are made, which belong to no part. */
-const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
+/** Returns how the ports of the runtime are made, which belong to no part. */
+const runtimeBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
   bind(ClockPort, {}, () => boot.clock),
   bind(TimeTrustPort, {}, () => boot.clock),
   bind(PausePort, {}, () => timerPause),
@@ -87,7 +87,7 @@ const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
 ]
 
 /** The ports that `serve` needs beside those of the routes, jobs and tasks of plugins. */
-const frameNeeds = {
+const runtimeNeeds = {
   ...ofApiListener,
   register: InstanceRegisterPort,
   fleet: FleetPort,
@@ -137,7 +137,7 @@ export const deploymentOf = ({
   deploymentType,
   billingEnabled,
   runMode,
-}: Pick<FrameSettings, 'deploymentType' | 'billingEnabled' | 'runMode'>): Deployment => ({
+}: Pick<RuntimeSettings, 'deploymentType' | 'billingEnabled' | 'runMode'>): Deployment => ({
   type: deploymentType,
   billingEnabled,
   runMode,
@@ -145,7 +145,7 @@ export const deploymentOf = ({
 
 /** A configuration as `loadConfig` returns it. */
 export interface PartsConfig {
-  readonly settings: FrameSettings
+  readonly settings: RuntimeSettings
   readonly rows: SettingRows
   /** Those of this repository first, then those of a deployer. */
   readonly parts: readonly AnyPart[]
@@ -179,7 +179,7 @@ export interface Composition {
 }
 
 /** Reports whether a part exists in a deployment: by the gate of its plugin, and if the settings ask for it. */
-export const isOpenPart = ({ plugin, isWanted }: AnyPart, settings: FrameSettings): boolean =>
+export const isOpenPart = ({ plugin, isWanted }: AnyPart, settings: RuntimeSettings): boolean =>
   isOpen(plugin.gate, deploymentOf(settings)) && (isWanted?.(settings) ?? true)
 
 /**
@@ -229,7 +229,7 @@ const refuseIfAny = (problems: readonly string[]): void => {
   if (problems.length > 0) throw new StartRefused(problems)
 }
 
-/** Returns what the open parts and the frame provide, and what they need beside that. @internal */
+/** Returns what the open parts and the runtime provide, and what they need beside that. @internal */
 export const wiringOf = (
   { parts, ownParts, settings }: PartsConfig,
   boot: Boot,
@@ -240,11 +240,11 @@ export const wiringOf = (
   )
   return {
     sources: [
-      { owner: 'the frame', bindings: frameBindings(boot, knownSchemaOf({ parts, ownParts })) },
+      { owner: 'the runtime', bindings: runtimeBindings(boot, knownSchemaOf({ parts, ownParts })) },
       ...open.map(({ part, owner, isOutside }) => ({ owner, isOutside, bindings: provisionsOf(part, boot) })),
       { owner: 'the caller', bindings: replaced, isOutside: true },
     ],
-    wanted: [{ owner: 'The frame', needs: frameNeeds }, ...open.flatMap(({ part }) => neededBy(part))],
+    wanted: [{ owner: 'The runtime', needs: runtimeNeeds }, ...open.flatMap(({ part }) => neededBy(part))],
   }
 }
 

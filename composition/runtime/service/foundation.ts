@@ -14,7 +14,7 @@ import { makeSqlInstanceRegister } from '../../../adapters/sql/kernel/instance-s
 import { openDatabase, watchChanges } from '../../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../../adapters/sql/engine/migration-ledger.ts'
 import { isCurrent, migrationStatus } from '../../../adapters/sql/engine/migrator.ts'
-import { databaseOptionsOf, frameSettings } from '../../part/frame-settings.ts'
+import { databaseOptionsOf, runtimeSettings } from '../../part/runtime-settings.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { ReadingBudgets } from '../../../adapters/outbound/reading-budgets.ts'
 import { makeReadingBudgets } from '../../../adapters/outbound/reading-budgets.ts'
@@ -23,7 +23,7 @@ import type { SharedClock } from '../../../adapters/system/shared-clock.ts'
 import { openSharedClock } from '../../../adapters/system/shared-clock.ts'
 import { isSealedBy } from '../../../core/audit/audit-chain.ts'
 import type { LocalClock } from '../../../adapters/system/system-clock.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import { StartRefused } from '../../part/boot.ts'
 import type { MigratedParts } from '../migrations.ts'
 import { migrationsFor } from '../migrations.ts'
@@ -32,7 +32,7 @@ import { noOpenTracing } from './tracing.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
-export const openStore = async (settings: FrameSettings, account?: WaitingAccount): Promise<SqlDatabase> => {
+export const openStore = async (settings: RuntimeSettings, account?: WaitingAccount): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
   // SQLite sorts much data in a file. It takes the first of several folders that can be written; that of the system may
   // be read-only.
@@ -53,8 +53,8 @@ const signOfLife = (database: SqlDatabase): Promise<unknown> =>
   database.query((k) => (database.dialect === 'sqlite' ? k('sqlite_master').count() : k.raw('select 1')))
 
 /** Returns one sentence about a failure of the database, naming the database without its password. */
-export const databaseTrouble = ({ databaseUrl }: Pick<FrameSettings, 'databaseUrl'>, cause: unknown): string =>
-  `The database ${frameSettings.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
+export const databaseTrouble = ({ databaseUrl }: Pick<RuntimeSettings, 'databaseUrl'>, cause: unknown): string =>
+  `The database ${runtimeSettings.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
   `${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
   'Check MOORAGE_DATABASE_URL, and that the database is there and accepts this user.'
 
@@ -169,7 +169,7 @@ export interface Foundation {
 }
 
 /** Creates the data folder and the key ring at the first start, and opens the database, without migrating it. */
-export const openFoundation = async (settings: FrameSettings, local?: LocalClock): Promise<Foundation> => {
+export const openFoundation = async (settings: RuntimeSettings, local?: LocalClock): Promise<Foundation> => {
   const readings = makeReadingBudgets()
   const { database, refusal } = watchChanges(await openStore(settings, () => readings.account()))
   try {
@@ -216,7 +216,7 @@ export const passingFoundation = async (): Promise<Foundation> => {
  * Returns an operator's own certificate, or else a self-signed one for every name by which this machine is likely
  * reached.
  */
-const openTls = async (settings: FrameSettings): Promise<TlsIdentity | undefined> => {
+const openTls = async (settings: RuntimeSettings): Promise<TlsIdentity | undefined> => {
   if (!settings.tls) return undefined
   const { tlsCertificate, tlsKey } = settings
   if (tlsCertificate !== undefined && tlsKey !== undefined) return readTlsIdentity(tlsCertificate, tlsKey)

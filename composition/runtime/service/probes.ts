@@ -1,6 +1,6 @@
 import { releaseVersion } from '../../../core/platform/version.ts'
 import { orBindRefused } from '../../part/boot.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import type { ListenAddress } from '../../part/setting-type.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
@@ -20,7 +20,7 @@ export interface Probes {
 }
 
 export interface ProbesInput {
-  readonly settings: Pick<FrameSettings, 'opsListen'>
+  readonly settings: Pick<RuntimeSettings, 'opsListen'>
   /** Serves the listener elsewhere, in a worker. */
   readonly makeOps: ((deps: OpsServerDeps) => OpsServer) | undefined
   /** Returns what the start waits for. */

@@ -5,7 +5,7 @@ import { makeDatabaseHealth } from '../../../adapters/sql/engine/database.ts'
 import type { SharedClock } from '../../../adapters/system/shared-clock.ts'
 import { whyUnwritable } from '../../../adapters/system/files.ts'
 import type { Fleet } from '../../../core/kernel/instances.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import type { ReadinessCheck } from '../../part/readiness-check.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -28,13 +28,13 @@ export const makeCertificateInUse = (first: TlsIdentity | undefined): Certificat
 
 export interface ReadinessDeps {
   readonly foundation: Pick<Foundation, 'database' | 'clock' | 'refusal'>
-  readonly settings: Pick<FrameSettings, 'tempDir'>
+  readonly settings: Pick<RuntimeSettings, 'tempDir'>
   readonly certificate: CertificateInUse['current']
   readonly logState: () => LogState
 }
 
 /**
- * Returns the checks of `/readyz` of the frame. docs/decisions/degraded.md says which of them take an instance out of
+ * Returns the checks of `/readyz` of the runtime. docs/decisions/degraded.md says which of them take an instance out of
  * service.
  */
 export const readinessChecks = ({

@@ -20,7 +20,7 @@ import { recordChange } from '../../../core/kernel/unit-of-work.ts'
 import { PlatformUnitOfWorkPort } from '../../../core/platform/ports.ts'
 import type { Assembly, Listener } from '../assemble.ts'
 import type { ListenAddress } from '../../part/setting-type.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 import type { Container } from '../../part/container.ts'
 import { makeApiListener, ofApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
@@ -49,7 +49,7 @@ import { openTracing, tracedDatabase } from './tracing.ts'
 
 interface HeldPort {
   /** With the port of the API. */
-  readonly settings: FrameSettings
+  readonly settings: RuntimeSettings
   /**
    * Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was
    * configured.
@@ -61,7 +61,7 @@ interface HeldPort {
  * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus contain the base
  * URL, so it must be known before the API can listen. The port stays bound in between: no other process can get it.
  */
-const holdPort = async (settings: FrameSettings, shared: ListenAddress | undefined): Promise<HeldPort> => {
+const holdPort = async (settings: RuntimeSettings, shared: ListenAddress | undefined): Promise<HeldPort> => {
   if (shared !== undefined) return { settings: withPort(settings, shared), held: undefined }
   if (settings.listen.port !== 0) return { settings, held: undefined }
   const { host } = settings.listen
@@ -76,14 +76,14 @@ const holdPort = async (settings: FrameSettings, shared: ListenAddress | undefin
   return { settings: withPort(settings, listen), held }
 }
 
-const withPort = (settings: FrameSettings, listen: ListenAddress): FrameSettings => ({
+const withPort = (settings: RuntimeSettings, listen: ListenAddress): RuntimeSettings => ({
   ...settings,
   listen,
   ...(isOneSocket(settings) ? { marketplaceListen: listen } : {}),
 })
 
 /** Reports whether one socket serves the API and the notifications of marketplaces. */
-const isOneSocket = ({ listen, marketplaceListen }: Pick<FrameSettings, 'listen' | 'marketplaceListen'>): boolean =>
+const isOneSocket = ({ listen, marketplaceListen }: Pick<RuntimeSettings, 'listen' | 'marketplaceListen'>): boolean =>
   showAddress(listen) === showAddress(marketplaceListen)
 
 export interface ServiceInput {
@@ -233,7 +233,7 @@ const acceptKeyring = async ({ container }: Composition, foundation: Foundation)
 }
 
 /** Opens the traces that the settings ask for. They end before the database, after everything that they record. */
-const withTraces = async (foundation: Foundation, settings: FrameSettings, log: Log): Promise<Foundation> => {
+const withTraces = async (foundation: Foundation, settings: RuntimeSettings, log: Log): Promise<Foundation> => {
   const traces = await openTracing(settings, foundation.instanceId, log)
   return { ...foundation, traces, database: tracedDatabase(foundation.database, traces.tracing) }
 }

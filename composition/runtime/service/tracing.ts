@@ -6,7 +6,7 @@ import type { Log } from '../../../core/kernel/log.ts'
 import type { SpanStart, Tracing } from '../../../core/platform/ports.ts'
 import { noTracing } from '../../../core/platform/ports.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
-import type { FrameSettings } from '../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../part/runtime-settings.ts'
 
 /** Traces of this process, with the log that names them. */
 export interface OpenTracing {
@@ -41,7 +41,7 @@ export type OtlpTarget = Omit<OtlpOptions, 'onTrouble'>
 
 /** Returns where the settings send traces; undefined if they are off. */
 export const otlpTargetOf = (
-  { otlpEndpoint, otlpHeaders, tracePercent }: FrameSettings,
+  { otlpEndpoint, otlpHeaders, tracePercent }: RuntimeSettings,
   instanceId: string,
 ): OtlpTarget | undefined =>
   otlpEndpoint === undefined
@@ -55,7 +55,7 @@ export const otlpTargetOf = (
       }
 
 /** Opens the traces that the settings ask for. The library is loaded only then. */
-export const openTracing = async (settings: FrameSettings, instanceId: string, log: Log): Promise<OpenTracing> => {
+export const openTracing = async (settings: RuntimeSettings, instanceId: string, log: Log): Promise<OpenTracing> => {
   const target = otlpTargetOf(settings, instanceId)
   if (target === undefined) return noOpenTracing()
   const { openOtlpTracing } = await import('../../../adapters/tracing/otlp-tracing.ts')

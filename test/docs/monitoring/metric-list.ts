@@ -1,4 +1,4 @@
-import { frameMetrics } from '../../../composition/runtime/http/metrics.ts'
+import { runtimeMetrics } from '../../../composition/runtime/http/metrics.ts'
 import type { Gauge } from '../../../composition/part/gauges.ts'
 import { loadParts } from '../../../composition/parts.ts'
 
@@ -34,7 +34,7 @@ const standard: readonly DeclaredMetric[] = [
 
 /** Every metric of the service with its type, help and labels. */
 export const declaredMetrics = async (): Promise<readonly DeclaredMetric[]> => [
-  ...Object.entries(frameMetrics).map(([name, metric]) => ({ name, part: 'frame', ...metric })),
+  ...Object.entries(runtimeMetrics).map(([name, metric]) => ({ name, part: 'frame', ...metric })),
   ...(await loadParts()).flatMap(({ plugin, metrics = [] }) =>
     metrics.flatMap(({ gauges }) =>
       Object.entries(gauges).map(([name, metric]) => ({ name, part: plugin.id, ...metric })),

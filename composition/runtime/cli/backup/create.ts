@@ -23,7 +23,7 @@ import type { StoredFiles } from '../../../part/part.ts'
 import type { Composition } from '../../service/compose.ts'
 import { isInUse, isKeyringOf, keyringOfAnother, refuseOtherKeyring } from '../../service/foundation.ts'
 import type { CommonOptions, ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { makeProgress, printJson } from '../../../part/command-context.ts'
 import { sealedColumnsOf } from '../keys/key-use.ts'
 import type { OpenDeployment } from '../on-store.ts'
@@ -38,7 +38,11 @@ export interface CreateOptions extends CommonOptions {
 }
 
 /** Writes a backup of the running deployment to a file that does not exist. It is whole, or there is none. */
-export const createBackup = async (context: FrameContext, path: string, options: CreateOptions): Promise<ExitCode> => {
+export const createBackup = async (
+  context: RuntimeContext,
+  path: string,
+  options: CreateOptions,
+): Promise<ExitCode> => {
   const target = resolve(path)
   if (options.keyRing === (options.passphraseFile === undefined)) {
     context.say(
@@ -72,7 +76,7 @@ export const createBackup = async (context: FrameContext, path: string, options:
 
 /** Records the time of the backup for monitoring. The backup is whole, also where the database takes no changes. */
 const recordBackup = async (
-  context: FrameContext,
+  context: RuntimeContext,
   { boot }: OpenDeployment,
   { createdAt }: Manifest,
 ): Promise<void> => {
@@ -133,7 +137,7 @@ const draftsOf = async (target: string): Promise<Drafts> => {
   }
 }
 
-const writeArchive = async (context: FrameContext, deployment: OpenDeployment, drafts: Drafts): Promise<Manifest> => {
+const writeArchive = async (context: RuntimeContext, deployment: OpenDeployment, drafts: Drafts): Promise<Manifest> => {
   const { boot } = deployment
   const migrations = await finishedMigrations(deployment)
   const progress = makeProgress(context)
@@ -325,7 +329,7 @@ export const described = ({ tables, files }: Pick<Manifest, 'tables' | 'files'>)
 }
 
 const report = (
-  context: FrameContext,
+  context: RuntimeContext,
   options: CommonOptions,
   { path, manifest, keyRing }: { readonly path: string; readonly manifest: Manifest; readonly keyRing: boolean },
 ): void => {

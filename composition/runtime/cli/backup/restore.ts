@@ -21,7 +21,7 @@ import { besideOthers, migrationsFor } from '../../migrations.ts'
 import { isOpenPart } from '../../service/compose.ts'
 import { openStore } from '../../service/foundation.ts'
 import type { ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { printJson } from '../../../part/command-context.ts'
 import type { Finding } from '../../../part/finding.ts'
 import { ok, problem } from '../../../part/finding.ts'
@@ -46,7 +46,7 @@ export interface RestoreOptions extends ReadOptions {
  * another restore takes as the leave to empty it.
  */
 export const restoreBackup = async (
-  context: FrameContext,
+  context: RuntimeContext,
   path: string,
   options: RestoreOptions,
 ): Promise<ExitCode> => {
@@ -152,7 +152,7 @@ interface Restoring {
 
 /** Makes the schema of the archive, fills its tables, then brings the schema up to this version. */
 const loadRows = async (
-  context: FrameContext,
+  context: RuntimeContext,
   { archive, manifest, config, loading, database }: Restoring,
 ): Promise<void> => {
   const migrations = await migrationsFor(config, database)
@@ -211,7 +211,7 @@ const fileFaults = ({ files }: Manifest, { parts, settings }: LoadedConfig): rea
 }
 
 const writeFiles = async (
-  context: FrameContext,
+  context: RuntimeContext,
   archive: string,
   { files }: Manifest,
   deployment: OpenDeployment,
@@ -294,7 +294,7 @@ const sealedFinding = async ({ boot, foundation, config }: OpenDeployment): Prom
 }
 
 const report = (
-  context: FrameContext,
+  context: RuntimeContext,
   options: RestoreOptions,
   manifest: Manifest,
   findings: readonly Finding[],

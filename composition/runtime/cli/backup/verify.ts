@@ -10,7 +10,7 @@ import { ofNewerVersion, outsidePartOf } from '../../../../adapters/sql/engine/m
 import { StartRefused } from '../../../part/boot.ts'
 import { migrationsFor } from '../../migrations.ts'
 import type { CommonOptions, ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { makeProgress, printJson } from '../../../part/command-context.ts'
 import { configOf } from '../config.ts'
 import type { Manifest, ReadArchive, ReadingOptions } from './archive.ts'
@@ -30,7 +30,7 @@ interface FoundKeyRing {
 }
 
 /** Checks every byte of an archive. Needs no service and no database. */
-export const verifyBackup = async (context: FrameContext, path: string, options: ReadOptions): Promise<ExitCode> => {
+export const verifyBackup = async (context: RuntimeContext, path: string, options: ReadOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
   const { manifest, isMadeWith } = await readWhole(context, resolve(path))
   const faults = schemaFaults(manifest, await migrationsFor(config, { dialect: manifest.engine }))
@@ -43,7 +43,7 @@ export const verifyBackup = async (context: FrameContext, path: string, options:
 }
 
 const report = (
-  context: FrameContext,
+  context: RuntimeContext,
   options: CommonOptions,
   {
     path,
@@ -62,7 +62,7 @@ const report = (
 
 /** Reads an archive to its end. Throws StartRefused that names it. */
 export const readWhole = async (
-  context: FrameContext,
+  context: RuntimeContext,
   path: string,
   { doing = 'reading the archive', ...options }: ReadingOptions & { readonly doing?: string } = {},
 ): Promise<ReadArchive> => {

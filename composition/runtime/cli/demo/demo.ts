@@ -24,7 +24,7 @@ import { isInUse, openStore } from '../../service/foundation.ts'
 import type { RunningService } from '../../service/running-service.ts'
 import { startRunning } from '../../service/running-service.ts'
 import type { CommonOptions, ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { makeProgress, printJson } from '../../../part/command-context.ts'
 import { readNamed } from '../backup/create.ts'
 import { configOf } from '../config.ts'
@@ -123,7 +123,7 @@ export interface SeedOptions extends CommonOptions {
 }
 
 /** Fills an empty database with the demonstration, through the routes and ports of the parts. */
-export const seedDemo = async (context: FrameContext, options: SeedOptions): Promise<ExitCode> => {
+export const seedDemo = async (context: RuntimeContext, options: SeedOptions): Promise<ExitCode> => {
   const { hub, spoke } = options
   if ((hub === undefined) !== (spoke === undefined)) {
     context.say('Give both: --hub and --spoke.')
@@ -149,7 +149,7 @@ export const seedDemo = async (context: FrameContext, options: SeedOptions): Pro
 
 /** Runs `work` on a service of the settings, at ports of its own, without jobs. */
 const onService = async (
-  context: FrameContext,
+  context: RuntimeContext,
   config: LoadedConfig,
   work: (service: RunningService, tell: (text: string) => void) => Promise<void>,
 ): Promise<void> => {
@@ -255,7 +255,7 @@ const asAdmin = async (
 }
 
 const report = (
-  context: FrameContext,
+  context: RuntimeContext,
   options: CommonOptions,
   admin: string,
   passwords: ReadonlyMap<string, string>,
@@ -276,7 +276,7 @@ export interface ResetOptions extends CommonOptions {
 }
 
 /** Empties a database that `demo seed` has filled, with what was added to it in the accounts of the demonstration. */
-export const resetDemo = async (context: FrameContext, options: ResetOptions): Promise<ExitCode> => {
+export const resetDemo = async (context: RuntimeContext, options: ResetOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
   const hasHub = await onLoading(config, (loading, database) => hasObjectsOnHub(config, loading, database))
   if (hasHub && options.keepHub !== true) await removeFromHub(context, config)
@@ -320,7 +320,7 @@ const hasObjectsOnHub = async (config: LoadedConfig, loading: Loading, database:
   return connected.length > 0
 }
 
-const removeFromHub = async (context: FrameContext, config: LoadedConfig): Promise<void> => {
+const removeFromHub = async (context: RuntimeContext, config: LoadedConfig): Promise<void> => {
   const { parts, settings } = config
   try {
     await onService(context, config, (service, tell) =>

@@ -12,7 +12,7 @@ import { whyUnwritable } from '../../../../adapters/system/files.ts'
 import { openSharedClock, worstSkewMs } from '../../../../adapters/system/shared-clock.ts'
 import { isOpen } from '../../../../core/kernel/deployment.ts'
 import { showAddress } from '../../../part/setting-type.ts'
-import type { FrameSettings } from '../../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../../part/runtime-settings.ts'
 import { bindProblem } from '../../../part/boot.ts'
 import type { AnyPart } from '../../../part/part.ts'
 import type { MigratedParts } from '../../migrations.ts'
@@ -43,7 +43,7 @@ export const checkNode = (version = process.versions.node): Finding =>
  */
 export const checkListeners = async (
   settings: Pick<
-    FrameSettings,
+    RuntimeSettings,
     'listen' | 'opsListen' | 'marketplaceListen' | 'deploymentType' | 'billingEnabled' | 'runMode'
   >,
 ): Promise<readonly Finding[]> => {
@@ -79,7 +79,7 @@ export const checkListeners = async (
 
 const leastFreeBytes = 512 * 1024 * 1024
 
-export const checkDataFolder = ({ dataDir }: FrameSettings): Finding => {
+export const checkDataFolder = ({ dataDir }: RuntimeSettings): Finding => {
   const subject = 'data folder'
   try {
     const { mode, uid } = statSync(dataDir)
@@ -108,7 +108,7 @@ export const checkDataFolder = ({ dataDir }: FrameSettings): Finding => {
 export const checkTempFolder = async ({
   dataDir,
   tempDir,
-}: Pick<FrameSettings, 'dataDir' | 'tempDir'>): Promise<Finding> => {
+}: Pick<RuntimeSettings, 'dataDir' | 'tempDir'>): Promise<Finding> => {
   const subject = 'temp folder'
   if (!isFolder(tempDir)) {
     if (!exists(tempDir) && canBeMade(tempDir))
@@ -136,7 +136,7 @@ export const checkOpenFiles = (limits?: string): Finding => {
 }
 
 /** Checks an operator's own certificate. The self-signed one needs no check. */
-export const checkTls = ({ tls, tlsCertificate, tlsKey }: FrameSettings): Finding => {
+export const checkTls = ({ tls, tlsCertificate, tlsKey }: RuntimeSettings): Finding => {
   const subject = 'tls'
   if (!tls) return ok(subject, 'The API port speaks plain HTTP only (MOORAGE_TLS=false).')
   if (tlsCertificate === undefined || tlsKey === undefined)
@@ -164,7 +164,7 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: FrameSettings): Findin
  * machine.
  */
 export const checkDatabase = async (
-  settings: FrameSettings,
+  settings: RuntimeSettings,
   parts: MigratedParts & { readonly parts: readonly Pick<AnyPart, 'migrations' | 'sealedColumns'>[] },
 ): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
@@ -260,7 +260,7 @@ export const canBeMade = (path: string): boolean => {
 const subject = 'key ring'
 
 /** Checks the file, and tells how old the current key is. */
-export const checkKeyring = ({ keyring: path }: Pick<FrameSettings, 'keyring'>): Finding => {
+export const checkKeyring = ({ keyring: path }: Pick<RuntimeSettings, 'keyring'>): Finding => {
   try {
     const content = readKeyringContent(path)
     if (content === undefined)

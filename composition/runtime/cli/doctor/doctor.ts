@@ -1,5 +1,5 @@
 import type { CommonOptions, ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { printJson } from '../../../part/command-context.ts'
 import { configOf } from '../config.ts'
 import type { LoadedConfig } from '../../config/config.ts'
@@ -16,12 +16,12 @@ import {
 } from './doctor-checks.ts'
 import { isOpenPart } from '../../service/compose.ts'
 import { describeDeployment } from '../deployment.ts'
-import type { FrameSettings } from '../../../part/frame-settings.ts'
+import type { RuntimeSettings } from '../../../part/runtime-settings.ts'
 import type { AnyPart } from '../../../part/part.ts'
 import { StartRefused } from '../../../part/boot.ts'
 
 /** Checks everything that the service depends on. Changes nothing. */
-export const doctor = async (context: FrameContext, options: CommonOptions): Promise<ExitCode> => {
+export const doctor = async (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> => {
   const findings = [checkNode(), ...(await findingsOf(context, options))]
   const isHealthy = findings.every(({ state }) => state !== 'problem')
   if (options.json === true) printJson(context, { isHealthy, findings })
@@ -35,7 +35,7 @@ export const doctor = async (context: FrameContext, options: CommonOptions): Pro
   return isHealthy ? 0 : 1
 }
 
-const findingsOf = async (context: FrameContext, options: CommonOptions): Promise<readonly Finding[]> => {
+const findingsOf = async (context: RuntimeContext, options: CommonOptions): Promise<readonly Finding[]> => {
   let config: LoadedConfig
   try {
     config = await configOf(context, options)
@@ -65,7 +65,7 @@ const findingsOf = async (context: FrameContext, options: CommonOptions): Promis
 }
 
 /** The checks of the parts that exist here. */
-const findingsOfParts = async (parts: readonly AnyPart[], settings: FrameSettings): Promise<readonly Finding[]> => {
+const findingsOfParts = async (parts: readonly AnyPart[], settings: RuntimeSettings): Promise<readonly Finding[]> => {
   const findings: Finding[] = []
   for (const part of parts) {
     if (isOpenPart(part, settings)) findings.push(...((await part.doctor?.(settings)) ?? []))

@@ -1,10 +1,10 @@
 import type { CommonOptions } from '../../../part/command-context.ts'
 import type { Describe } from '../../../part/describe.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { examples, withJson } from '../../../part/describe.ts'
 import type { RetireOptions } from './rotate.ts'
 
-export const describeKeys: Describe<FrameContext> = (program, run, context) => {
+export const describeKeys: Describe<RuntimeContext> = (program, run, context) => {
   const keys = program.command('keys').description('Keys of the key ring, which seal secrets in the database.')
 
   withJson(keys.command('init'))

@@ -5,7 +5,7 @@ import type { SealedColumn } from '../../../../adapters/sql/kit/declared-tables.
 import { sealedColumnsIn, tablesOf } from '../../../../adapters/sql/kit/declared-tables.ts'
 import type { AnyPart } from '../../../part/part.ts'
 
-/** Returns the sealed columns of the tables of the frame and of parts. */
+/** Returns the sealed columns of the tables of the runtime and of parts. */
 export const sealedColumnsOf = (
   parts: readonly Pick<AnyPart, 'migrations' | 'sealedColumns'>[],
 ): readonly SealedColumn[] => [

@@ -15,7 +15,7 @@ import type { LeaseStore, LiveInstance } from '../../../../core/kernel/instances
 import type { SecretBox } from '../../../../core/kernel/secret.ts'
 import { StartRefused } from '../../../part/boot.ts'
 import type { CommonOptions, ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { printJson } from '../../../part/command-context.ts'
 import { configOf } from '../config.ts'
 import { onStore } from '../on-store.ts'
@@ -44,7 +44,7 @@ const patienceMs = 15_000
 
 /** Runs a command on the key ring and the database of this deployment. The service may run at the same time. */
 export const onKeyRing = async <A>(
-  context: FrameContext,
+  context: RuntimeContext,
   options: CommonOptions,
   work: (store: KeyRingStore) => Promise<A>,
 ): Promise<A> => {
@@ -73,7 +73,7 @@ const contentOf = (path: string): KeyringContent => {
 }
 
 /** Makes a key ring for a new deployment. An existing file is not touched. */
-export const initKeys = async (context: FrameContext, options: CommonOptions): Promise<ExitCode> => {
+export const initKeys = async (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> => {
   const { keyring: path } = (await configOf(context, options)).settings
   const [key] = await inPlainWords(async () => {
     if (readKeyringContent(path) !== undefined) throw new StartRefused([`The key ring ${path} exists already.`])
@@ -119,7 +119,7 @@ export const changeKeyRing = async (
 }
 
 /** Prints the keys and how many values each seals. Returns 1 if there are values that cannot be opened. */
-export const keyStatus = (context: FrameContext, options: CommonOptions): Promise<ExitCode> =>
+export const keyStatus = (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> =>
   onKeyRing<ExitCode>(context, options, async (store) => {
     const content = store.content()
     const use = await countKeyUse(

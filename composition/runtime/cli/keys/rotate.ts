@@ -4,7 +4,7 @@ import { waitingKeyOf, withAddedKey, withCurrentKey, withoutKey } from '../../..
 import type { LiveInstance } from '../../../../core/kernel/instances.ts'
 import { StartRefused } from '../../../part/boot.ts'
 import type { CommonOptions, ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { makeProgress, printJson } from '../../../part/command-context.ts'
 import { countKeyUse, shownColumn } from './key-use.ts'
 import type { KeyRingStore } from './keys.ts'
@@ -13,7 +13,7 @@ import type { SealingResult } from './seal-again.ts'
 import { sealAgain } from './seal-again.ts'
 
 /** Adds a key that seals nothing yet. */
-export const addKey = (context: FrameContext, options: CommonOptions): Promise<ExitCode> =>
+export const addKey = (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> =>
   onKeyRing<ExitCode>(context, options, async (store) => {
     let isNew = false
     const content = await changeKeyRing(store, (before) => {
@@ -31,12 +31,12 @@ export const addKey = (context: FrameContext, options: CommonOptions): Promise<E
   })
 
 /** Makes a new key the one that seals new values, and seals every value with it. */
-export const rotateKeys = (context: FrameContext, options: CommonOptions): Promise<ExitCode> =>
+export const rotateKeys = (context: RuntimeContext, options: CommonOptions): Promise<ExitCode> =>
   onKeyRing(context, options, (store) => rotateOn(context, options, store))
 
 /** As `rotateKeys`, on a key ring and a database that are open. */
 export const rotateOn = async (
-  context: FrameContext,
+  context: RuntimeContext,
   options: CommonOptions,
   store: KeyRingStore,
 ): Promise<ExitCode> => {
@@ -55,7 +55,7 @@ export const rotateOn = async (
 }
 
 /** Returns the key that waits, or the current one if an earlier run did not finish with it, or else a new one. */
-const keyToUse = async (context: FrameContext, store: KeyRingStore): Promise<string> => {
+const keyToUse = async (context: RuntimeContext, store: KeyRingStore): Promise<string> => {
   const content = store.content()
   const waiting = waitingKeyOf(content)
   if (waiting !== undefined) return waiting
@@ -94,7 +94,7 @@ const lackingKey = (key: string, instances: readonly LiveInstance[], path: strin
   `The key ${key} is in ${path}, but not in the key ring of ${named(instances)}, which could not read what it seals. ` +
   'Nothing is sealed with it yet. Copy the file there (MOORAGE_KEYRING), then run again: moorage keys rotate'
 
-const sealAll = async (context: FrameContext, store: KeyRingStore, key: string): Promise<SealingResult> => {
+const sealAll = async (context: RuntimeContext, store: KeyRingStore, key: string): Promise<SealingResult> => {
   const { terminal } = context
   const progress = makeProgress(context)
   const onValue = (column: string, count: number): void => progress.show(`${column}: ${count}`)
@@ -117,7 +117,7 @@ interface Rotation {
   readonly content: KeyringContent
 }
 
-const report = (context: FrameContext, options: CommonOptions, rotation: Rotation): void => {
+const report = (context: RuntimeContext, options: CommonOptions, rotation: Rotation): void => {
   const { key, behind, content } = rotation
   const { columns, unopened } = rotation.result
   const oldKeys = content.keys.map(({ id }) => id).filter((id) => id !== key)
@@ -144,7 +144,7 @@ export interface RetireOptions extends CommonOptions {
 }
 
 /** Removes a key from the key ring that nothing needs. */
-export const retireKey = (context: FrameContext, options: RetireOptions, key: string): Promise<ExitCode> =>
+export const retireKey = (context: RuntimeContext, options: RetireOptions, key: string): Promise<ExitCode> =>
   onKeyRing<ExitCode>(context, options, async (store) => {
     const refused = await whyNeeded(store, key, options)
     if (refused.length > 0) throw new StartRefused(refused)

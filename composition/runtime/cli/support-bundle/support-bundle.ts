@@ -14,7 +14,7 @@ import { StartRefused } from '../../../part/boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 import { addressUrl } from '../../../part/setting-type.ts'
 import type { CommonOptions, ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { printJson } from '../../../part/command-context.ts'
 import { configOf, printConfig } from '../config.ts'
 import { checkConfig } from '../deployment.ts'
@@ -64,7 +64,10 @@ const versions = (): object => ({
 })
 
 /** Runs a command and returns what it prints. A failure is a text too: it is what the bundle is for. */
-const outputOf = async (context: FrameContext, run: (captured: FrameContext) => Promise<ExitCode>): Promise<string> => {
+const outputOf = async (
+  context: RuntimeContext,
+  run: (captured: RuntimeContext) => Promise<ExitCode>,
+): Promise<string> => {
   const lines: string[] = []
   const take = (text: string): void => void lines.push(text)
   try {
@@ -144,7 +147,7 @@ const fileName = (now: Date): string =>
     .replaceAll(/[-:]/g, '')
     .replace(/\.\d+Z$/, 'Z')}.tar.gz`
 
-const orInvalid = async (context: FrameContext, options: CommonOptions): Promise<LoadedConfig | undefined> => {
+const orInvalid = async (context: RuntimeContext, options: CommonOptions): Promise<LoadedConfig | undefined> => {
   try {
     return await configOf(context, options)
   } catch (error) {
@@ -157,7 +160,7 @@ const orInvalid = async (context: FrameContext, options: CommonOptions): Promise
  * Writes facts about this installation to one file that can be sent to a stranger. It changes nothing and needs no
  * running service.
  */
-export const supportBundle = async (context: FrameContext, options: BundleOptions): Promise<ExitCode> => {
+export const supportBundle = async (context: RuntimeContext, options: BundleOptions): Promise<ExitCode> => {
   const most = Number(options.lines)
   if (!Number.isInteger(most) || most < 1 || most > mostLines) {
     context.say(`--lines must be a whole number from 1 to ${mostLines}.`)

@@ -6,7 +6,7 @@ import { migrateUp } from '../../../../adapters/sql/engine/migrator.ts'
 import { openSqliteDatabase } from '../../../../adapters/sql/engine/sqlite-database.ts'
 import type { SqlDatabase } from '../../../../adapters/sql/kit/statement.ts'
 import type { ExitCode } from '../../../part/command-context.ts'
-import type { FrameContext } from '../frame-context.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
 import { printJson } from '../../../part/command-context.ts'
 import { migrationsFor } from '../../migrations.ts'
 import type { AnyPart } from '../../../part/part.ts'
@@ -33,7 +33,7 @@ export interface PortTestContext {
 
 /** Lists the suites, describes one, or runs one against a module. Exits 1 when a case is not kept, 2 on wrong use. */
 export const testPort = async (
-  context: FrameContext,
+  context: RuntimeContext,
   name: string | undefined,
   place: string | undefined,
   options: TestPortOptions,
@@ -83,13 +83,13 @@ const suitesOfFile = async (place: string): Promise<readonly FoundSuite[] | stri
 const firstLine = (error: unknown): string =>
   error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
 
-const refuse = (context: FrameContext, message: string): ExitCode => {
+const refuse = (context: RuntimeContext, message: string): ExitCode => {
   context.say(`moorage: ${message}`)
   return 2
 }
 
 const listSuites = (
-  context: FrameContext,
+  context: RuntimeContext,
   suites: readonly FoundSuite[],
   { json }: Pick<TestPortOptions, 'json'>,
 ): ExitCode => {
@@ -110,7 +110,7 @@ const listSuites = (
 }
 
 const describeSuite = (
-  context: FrameContext,
+  context: RuntimeContext,
   { suite, path, types }: FoundSuite,
   { json }: Pick<TestPortOptions, 'json'>,
 ): ExitCode => {
@@ -203,7 +203,7 @@ const benchesOf = (own: readonly AnyPart[], suite: ContractSuite<Bench>, factory
 }
 
 const report = async (
-  context: FrameContext,
+  context: RuntimeContext,
   { suite }: FoundSuite,
   place: string,
   factory: Factory,

@@ -20,8 +20,8 @@ import type { MysqlOptions } from '../../adapters/sql/engine/mysql-pool.ts'
 import type { WaitingAccount } from '../../adapters/sql/engine/wait-queue.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
-/** The settings of the frame: what the process needs whatever its parts are. */
-export const frameSettings = {
+/** The settings of the runtime: what the process needs whatever its parts are. */
+export const runtimeSettings = {
   listen: withDefault(
     'MOORAGE_LISTEN',
     listenAddress,
@@ -205,15 +205,15 @@ export const frameSettings = {
   plugins: withDefault('MOORAGE_PLUGINS', listOf(words), '', "Module paths of a deployer's own plugins."),
 } as const
 
-/** The settings of the frame, parsed and typed; paths are absolute, secrets are wrapped. */
-export type FrameSettings = ValuesOf<typeof frameSettings>
+/** The settings of the runtime, parsed and typed; paths are absolute, secrets are wrapped. */
+export type RuntimeSettings = ValuesOf<typeof runtimeSettings>
 
 /**
  * Returns the limits of connections to the database.
  * @param account the account of a caller, for the turns of those who wait.
  */
 export const databaseOptionsOf = (
-  { databaseTimeoutSeconds }: Pick<FrameSettings, 'databaseTimeoutSeconds'>,
+  { databaseTimeoutSeconds }: Pick<RuntimeSettings, 'databaseTimeoutSeconds'>,
   account?: WaitingAccount,
 ): DatabaseOptions => {
   const turns = definedFields({ account })

@@ -9,7 +9,7 @@ export interface OwnParts {
   readonly commands: readonly Describe[]
 }
 
-/** What the commands of the frame are given. */
-export interface FrameContext extends CommandContext {
+/** What the commands of the runtime are given. */
+export interface RuntimeContext extends CommandContext {
   readonly ownParts: OwnParts
 }
