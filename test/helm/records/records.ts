@@ -117,3 +117,15 @@ export const someRecords: fc.Arbitrary<readonly RecordOf[]> = fc.uniqueArray(som
   maxLength: 40,
   selector: ({ namespace, name, version }) => `${namespace}/${name}/${version}`,
 })
+
+/** Records by namespace, name and version. */
+export const keys = (
+  refs: readonly { readonly namespace: string; readonly name: string; readonly version: number }[],
+): readonly string[] => refs.map(({ namespace, name, version }) => `${namespace}/${name}/${version}`)
+
+/** The only item. Throws if there is another number of them. */
+export const only = <A>(items: readonly A[]): A => {
+  const [first] = items
+  if (first === undefined || items.length !== 1) throw new Error(`${items.length} instead of one`)
+  return first
+}

@@ -12,7 +12,7 @@ import type { KubeObject } from '../../support/fake-api/kube-object.ts'
 import { shown, tagOf, unwrap } from '../../support/outcome.ts'
 import { memberOf } from './member-of.ts'
 import type { RecordOf } from './records.ts'
-import { goJson, recordObject, releaseJson, someRecords } from './records.ts'
+import { goJson, keys, only, recordObject, releaseJson, someRecords } from './records.ts'
 
 const signal = new AbortController().signal
 
@@ -45,19 +45,11 @@ const onFixture = casesOf('HelmReleaseStore', openFixture)
 const gets = ({ fake }: Fixture): number => fake.calls.filter(({ verb }) => verb === 'get').length
 const lists = ({ fake }: Fixture): readonly string[] =>
   fake.calls.filter(({ verb }) => verb === 'list').map(({ url }) => url)
-const keys = (
-  refs: readonly { readonly namespace: string; readonly name: string; readonly version: number }[],
-): readonly string[] => refs.map(({ namespace, name, version }) => `${namespace}/${name}/${version}`)
 const indexOf = async (
   { store, ann }: Fixture,
   driver: StorageDriver,
   where: Parameters<typeof store.index>[2] = {},
 ): Promise<readonly ReleaseRecordRef[]> => unwrap(await store.index(ann, driver, where, signal))
-const only = <A>(items: readonly A[]): A => {
-  const [first] = items
-  if (first === undefined || items.length !== 1) throw new Error(`${items.length} instead of one`)
-  return first
-}
 
 const web: RecordOf = { name: 'web', namespace: 'shop', version: 1 }
 
