@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 import { eventsOf, untilEnd } from '../tasks/task-client.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-fixture.ts'
 import { startKilledService } from './killed-service.ts'
-import { refusedImports } from './refused-imports.ts'
+import { config, refusedImports } from './refused-imports.ts'
 import { startLifeFixture, type LifeFixture } from './life-fixture.ts'
 
 /** Import of spokes and conversion of clusters, with the controllers, the operator and the agents of the test hub. */

@@ -1,4 +1,4 @@
-const config = (user: object, server = 'https://k8s.example.com') =>
+export const config = (user: object, server = 'https://k8s.example.com') =>
   JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
