@@ -4,7 +4,7 @@ import { makeCheckClaim } from '../../core/marketplace/claims/claims.ts'
 import { makeReceiveApplication } from '../../core/marketplace/notifications/applications.ts'
 import type { BindingInfo } from '../../core/marketplace/notifications/bindings.ts'
 import { makeReceiveBind, refusalOfDeployment } from '../../core/marketplace/notifications/notifications.ts'
-import type { NotificationLimits, NotificationSenders } from '../../core/marketplace/ports.ts'
+import type { NotificationLimits, NotificationSenders, NotificationTurns } from '../../core/marketplace/ports.ts'
 import {
   ArchiveLinksPort,
   ClaimAllowancePort,
@@ -18,10 +18,11 @@ import {
   NotificationLimitsPort,
   NotificationRefused,
   NotificationSendersPort,
+  NotificationTurnsPort,
   TooManyNotifications,
 } from '../../core/marketplace/ports.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
-import type { Failure } from '../../core/kernel/failure.ts'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import { at, textAt } from '../../core/kernel/json.ts'
 import { LogPort } from '../../core/kernel/log.ts'
 import { EntropyPort } from '../../core/kernel/secret.ts'
@@ -95,6 +96,13 @@ const bySecretOrTest = ({ settings, senders, limits }: AdmissionDeps): Admitting
       : unproven(limits, sourceIp, wrongSecret),
 })
 
+/** Returns the use case in the turns of notifications. The sender is proven, and the body is read, before it waits. */
+const inTurn =
+  ({ turns }: { readonly turns: NotificationTurns }) =>
+  <C, I, F extends Failure, A>(useCase: (call: C, input: I) => Outcome<F, A>) =>
+  (call: C, input: I): Outcome<F, A> =>
+    turns.run(() => useCase(call, input))
+
 /** The notifications of the marketplaces. */
 export const notificationGroup = defineGroup({
   needs: {
@@ -108,11 +116,13 @@ export const notificationGroup = defineGroup({
     log: LogPort,
     senders: NotificationSendersPort,
     settings: MarketplaceSettingsPort,
+    turns: NotificationTurnsPort,
     unitOfWork: MarketplaceUnitOfWorkPort,
   },
   routes: (given) => {
     const deps = { ...given, newRef: () => given.entropy.uuid() }
-    const receiveBind = makeReceiveBind(deps)
+    const bounded = inTurn(given)
+    const receiveBind = bounded(makeReceiveBind(deps))
     const reply = (link: string | undefined) => ({ link: link ?? '' })
     return [
       handle(receiveCloudA, receiveBind, {
@@ -125,7 +135,7 @@ export const notificationGroup = defineGroup({
         input: ({ body }) => ({ ...body, marketplace: 'CloudC' as const, bindingInfo: bindingOf(body.bindingInfo) }),
         reply,
       }),
-      handle(receiveCloudB, makeReceiveApplication(deps), {
+      handle(receiveCloudB, bounded(makeReceiveApplication(deps)), {
         admission: bySecret(given),
         input: ({ body }) => ({
           eventType: body.eventType,

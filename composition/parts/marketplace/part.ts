@@ -8,6 +8,7 @@ import { makeNotificationSenders, notificationDigest } from '../../../adapters/m
 import type { SourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
 import { makeTopicMessages } from '../../../adapters/marketplace/topic-messages.ts'
 import { makeSourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
+import { makeAccountTurns } from '../../../adapters/outbound/account-turns.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
@@ -40,6 +41,7 @@ import { MeteredSubscriptionsPort } from '../../../core/marketplace/metering/por
 import { makeMeteredSubscriptions } from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import { makeClaimRules } from '../../../core/marketplace/claims/claims.ts'
 import { CreateInstallerPort, makeCreateInstaller } from '../../../core/marketplace/installers/installers.ts'
+import type { NotificationTurns } from '../../../core/marketplace/ports.ts'
 import {
   ArchiveLinksPort,
   ClaimAllowancePort,
@@ -55,6 +57,7 @@ import {
   NotificationInboxPort,
   NotificationLimitsPort,
   NotificationSendersPort,
+  NotificationTurnsPort,
   SubscriptionStorePort,
   TopicMessagesPort,
 } from '../../../core/marketplace/ports.ts'
@@ -205,6 +208,26 @@ const contractsIn = ({ database }: Pick<Boot, 'database'>, clock: Clock): Stores
     )
 }
 
+/** As many as one account may have of the connections of a process to the database. */
+const notificationsAtOnce = 8
+/** A slow machine answers 60 a second: those that wait longer than four seconds there are not admitted. */
+const waitingNotifications = 256
+/** With the work after it, an answer comes within five seconds. */
+const notificationWaitMilliseconds = 4_000
+
+const turnsOf = ({ pools, readings }: Pick<Boot, 'pools' | 'readings'>): NotificationTurns => {
+  const pool = 'notifications'
+  const turns = makeAccountTurns({
+    pool,
+    inAll: notificationsAtOnce,
+    perAccount: notificationsAtOnce,
+    waitingPerAccount: waitingNotifications,
+    waitMilliseconds: notificationWaitMilliseconds,
+  })
+  pools.watch(pool, turns.load)
+  return { run: (work) => turns.run({ account: readings.account(), signal: readings.signal() }, work) }
+}
+
 /** The senders of notifications, which depend on the cloud. */
 const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
   const marketplace = marketplaceOf(boot)
@@ -234,6 +257,7 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
         clock,
       }),
     ),
+    bind(NotificationTurnsPort, {}, () => turnsOf(boot)),
     bind(NotificationDigestPort, {}, () => notificationDigest),
     bind(NotificationLimitsPort, { caches: CachesPort }, ({ caches }) => makeNotificationLimits(caches)),
     bind(HostedConsolesPort, {}, () => {

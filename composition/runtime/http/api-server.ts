@@ -156,7 +156,7 @@ const bindAll = (
 ): void => {
   for (const { bound, fullPath, listener } of deps.routes) {
     if (bound.kind === 'json') {
-      const own = listener === 'marketplace' ? { ...deps, readsCredentials: false } : deps
+      const own = listener === 'marketplace' ? { ...deps, readsCredentials: false, pauseInLongTurn: noPause } : deps
       const handler =
         bound.route.ok.kind === 'feed' ? bindFeedRoute(own, bound, noteEndless, deps.feedTimes) : bindRoute(own, bound)
       // The guard cuts a path whose rest is ignored.
@@ -165,6 +165,12 @@ const bindAll = (
     } else bindStream(server, deps, bound, fullPath, streams, noteEndless)
   }
 }
+
+/**
+ * Notifications wait in turns of their own, which are bounded. Before them, a flood would wait for turns of the event
+ * loop, which are not, and be refused late.
+ */
+const noPause = (): undefined => undefined
 
 /** All that a request reads of other servers counts for its caller. What it logs and traces names it. */
 const withinBudget = (deps: ApiServerDeps, handler: NodeHandler): NodeHandler => {

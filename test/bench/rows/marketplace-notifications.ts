@@ -29,7 +29,7 @@ const notificationsOf = (count: number): readonly string[] => {
 interface Sent {
   /** From the instant at which it was due to its answer, also where it was sent again; sorted. */
   readonly milliseconds: readonly number[]
-  /** Answers 503: a busy service has no connection to the database free in time, and the sender sends again. */
+  /** Answers 503: the service is busy, and the sender sends again after the time that `Retry-After` names. */
   readonly busy: number
   readonly firstReason: string
 }
@@ -39,11 +39,17 @@ const sendSteadily = async (port: number, bodies: readonly string[]): Promise<Se
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const path = `/marketplace/api/v1/marketplaces/cloudB/notification/resource?secret=${secret}`
   let [busy, firstReason] = [0, '']
-  const answerTo = (body: string): Promise<{ readonly status: number | undefined; readonly text: string }> =>
+  interface Answer {
+    readonly status: number | undefined
+    readonly text: string
+    readonly retryAfterSeconds: number
+  }
+  const answerTo = (body: string): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
       const sent = request({ host: '127.0.0.1', port, path, method: 'POST', agent, headers }, (answer) => {
-        text(answer).then((said) => resolve({ status: answer.statusCode, text: said }), reject)
+        const retryAfterSeconds = Number(answer.headers['retry-after'] ?? 0)
+        text(answer).then((said) => resolve({ status: answer.statusCode, text: said, retryAfterSeconds }), reject)
       })
       sent.once('error', reject)
       sent.end(body)
@@ -54,6 +60,7 @@ const sendSteadily = async (port: number, bodies: readonly string[]): Promise<Se
     for (; answer.status === 503; answer = await answerTo(body)) {
       busy += 1
       firstReason ||= answer.text
+      await sleep(answer.retryAfterSeconds * 1000)
     }
     if (answer.status !== 200) throw new Error(`a notification was answered with ${answer.status} ${answer.text}`)
     return performance.now() - dueAt
