@@ -287,7 +287,7 @@ export class ReportPages {
   }
 
   async #table(
-    { title, columns, totals, note, footnote }: ReportOutline['sections'][number]['tables'][number],
+    { title, columns, totals, note, footnote, sums }: ReportOutline['sections'][number]['tables'][number],
     table: number,
   ): Promise<void> {
     this.#y += 10
@@ -303,7 +303,8 @@ export class ReportPages {
     this.#beginTable(cells)
     for (let count = 0; rows !== undefined; rows = await this.#streams.rows(table)) {
       for (const row of rows) {
-        await this.#row(cells, row, { ground: count % 2 === 1 ? stripe : undefined, look: cellText })
+        const look = sums !== undefined && row[sums.column] === sums.text ? totalText : cellText
+        await this.#row(cells, row, { ground: count % 2 === 1 ? stripe : undefined, look })
         count += 1
       }
     }

@@ -1,3 +1,4 @@
+import { CachesPort } from '../../core/kernel/cache.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import { monthKey, monthText } from '../../core/usage/month.ts'
 import { CloseMonthPort } from '../../core/usage/months/close.ts'
@@ -9,6 +10,7 @@ import {
   makeReadRunningMonth,
 } from '../../core/usage/months/overview.ts'
 import type { ChangedMonth } from '../../core/usage/months/overview.ts'
+import { UsageInputsPort } from '../../core/usage/months/ports.ts'
 import { UsageOverviewStorePort } from '../../core/usage/overview-ports.ts'
 import type { UsageMonth } from '../../core/usage/types.ts'
 import { defineGroup } from '../kit/group.ts'
@@ -34,7 +36,13 @@ const toChanged = ({ month, isNew }: ChangedMonth) => ({ ...stateOf(month), isNe
 
 /** What site admins see of the usage of accounts beside the views of one month, and the changes of months. */
 export const overviewGroup = defineGroup({
-  needs: { clock: ClockPort, close: CloseMonthPort, overview: UsageOverviewStorePort },
+  needs: {
+    caches: CachesPort,
+    clock: ClockPort,
+    close: CloseMonthPort,
+    inputs: UsageInputsPort,
+    overview: UsageOverviewStorePort,
+  },
   routes: (given) => {
     const change = makeChangeMonth(given)
     return [

@@ -69,8 +69,9 @@ export const getRunningMonth = route({
   path: '/dashboard/summary/running-month',
   summary: 'Get what was billed to each contract in this month so far',
   description:
-    'The figures are provisional. They are computed each hour; a contract of which nothing was computed ' +
-    'yet is left out.',
+    'The figures are provisional, as of `computedAt`. Those of an account with at most 20,000 objects are computed ' +
+    'when they are read, once in five minutes. Those of a larger one are computed each hour; a contract of which ' +
+    'nothing was computed yet is left out.',
   query: InAccount,
   ok: packed(json(200, RunningMonthFigures, runningExample)),
 })

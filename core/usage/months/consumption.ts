@@ -51,14 +51,23 @@ export const makeQuotaUsage = (consumption: Pick<ConsumptionStore, 'find'>): Quo
   },
 })
 
-/** Returns what the contracts of one owner have used in a month so far: production and other use, which are billed. */
-const consumptionOf = async (
+interface Consumer {
+  /** All of one owner. */
+  readonly contracts: readonly Contract[]
+  readonly month: MonthKey
+  readonly now: Date
+  readonly signal: AbortSignal
+}
+
+/**
+ * Returns what the contracts of one owner have used in a month so far: production and other use, which are billed.
+ * Undefined if their clusters have more than `mostObjects` objects.
+ */
+export const consumptionOf = async (
   inputs: UsageInputs,
-  contracts: readonly Contract[],
-  month: MonthKey,
-  now: Date,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<number, UsedAmount>> => {
+  { contracts, month, now, signal }: Consumer,
+  mostObjects = Number.POSITIVE_INFINITY,
+): Promise<ReadonlyMap<number, UsedAmount> | undefined> => {
   const [first] = contracts
   const used = new Map<number, { cpu: bigint; memory: bigint }>(
     contracts.map(({ id }) => [id, { cpu: 0n, memory: 0n }]),
@@ -67,11 +76,14 @@ const consumptionOf = async (
   const window = readWindow(month)
   const facts = await inputs.factsOf(first.ownerId, window)
   const trials = trialsOf(facts)
+  let count = 0
   for (const cluster of facts.clusters) {
     if (!cluster.bindings.some(({ contractId }) => used.has(contractId))) continue
     const segments = segmentsOfCluster(cluster, facts.contracts, month, unixSeconds(now) as UnixSeconds)
     for await (const objects of inputs.objectsOf(cluster.id, window)) {
       signal.throwIfAborted()
+      count += objects.length
+      if (count > mostObjects) return undefined
       for (const { object, intervals } of objects) {
         eachPiece(
           parseIntervals(intervals),
@@ -129,9 +141,9 @@ export const makeUpdateConsumption =
       now,
     )
     for (const [, own] of Map.groupBy(contracts, ({ ownerId }) => ownerId)) {
-      const used = await consumptionOf(inputs, own, month, now, call.signal)
+      const used = await consumptionOf(inputs, { contracts: own, month, now, signal: call.signal })
       for (const contract of own) {
-        const amount = used.get(contract.id)
+        const amount = used?.get(contract.id)
         if (amount !== undefined) await record({ unitOfWork }, call, contract, month, amount, now)
       }
     }

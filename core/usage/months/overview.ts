@@ -1,13 +1,17 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { Contract } from '../../contracts/types.ts'
+import type { Caches } from '../../kernel/cache.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { monthBounds, monthName, monthOf, secondOf, yearOf } from '../month.ts'
 import { perCoreMonth, perGibMonth, thousandthsOf } from '../amounts.ts'
+import { consumptionOf } from './consumption.ts'
+import type { UsageInputs } from './ports.ts'
 import type { CloseFailure, CloseInput, CloseMonth } from './close.ts'
 import type { ViewTotals } from '../reports/view-items.ts'
-import type { MonthKey, UsageMonth, UsageProduct } from '../types.ts'
+import type { MonthKey, UsageMonth, UsageProduct, UsedAmount } from '../types.ts'
 import type { RunningContract, UsageOverviewStore } from '../overview-ports.ts'
 
 export interface GeneratedMonths {
@@ -68,7 +72,7 @@ export interface RunningFigures {
 
 export interface RunningMonth {
   readonly month: MonthKey
-  /** Those that were computed; a job does that each hour. */
+  /** Those that were computed. */
   readonly contracts: readonly RunningFigures[]
 }
 
@@ -85,18 +89,70 @@ const figuresOf = ({ contract, used }: RunningContract, month: MonthKey): readon
   return [{ contract, cpu, memory, computedAt: used.computedAt, quota }]
 }
 
-/** Returns what was billed to the contracts of an account in the running month so far. */
-export const makeReadRunningMonth =
-  ({ overview, clock }: { readonly overview: Pick<UsageOverviewStore, 'runningContracts'>; readonly clock: Clock }) =>
-  async (_call: SignedInCall<never>, { ownerId }: { readonly ownerId: AccountId }): Outcome<never, RunningMonth> => {
-    const month = monthOf(secondOf(clock.now()))
-    return right({
-      month,
-      contracts: (await overview.runningContracts(ownerId, month, monthBounds(month), clock.now())).flatMap((each) =>
-        figuresOf(each, month),
-      ),
-    })
+interface RunningDeps {
+  readonly overview: Pick<UsageOverviewStore, 'runningContracts'>
+  readonly inputs: UsageInputs
+  readonly clock: Clock
+  readonly caches: Caches
+}
+
+/** A pass over the use of an account. */
+interface Pass {
+  readonly month: MonthKey
+  readonly computedAt: Date
+  /** Undefined if the account has too many objects. */
+  readonly used: Promise<ReadonlyMap<number, UsedAmount> | undefined>
+  readonly contractIds: ReadonlySet<number>
+}
+
+const passMilliseconds = 300_000
+/** The figures of larger accounts are those of the hourly job. */
+const mostObjectsOfRead = 20_000
+const keptPasses = 1_000
+
+/**
+ * Returns what was billed to the contracts of an account in the running month so far. Of an account with at most 20,000
+ * objects it is computed when it is read, once in five minutes; of a larger one, each hour by the job.
+ */
+export const makeReadRunningMonth = ({ overview, inputs, clock, caches }: RunningDeps) => {
+  const passes = caches.make<AccountId, Pass>({ maxEntries: keptPasses })
+  const passOf = (ownerId: AccountId, contracts: readonly Contract[], month: MonthKey, now: Date): Pass => {
+    const known = passes.get(ownerId)
+    const age = known === undefined ? NaN : now.getTime() - known.computedAt.getTime()
+    const isFresh = known?.month === month && age >= 0 && age < passMilliseconds
+    if (isFresh && contracts.every(({ id }) => known.contractIds.has(id))) return known
+    // It is shared: a client that leaves does not end it.
+    const { signal } = new AbortController()
+    const used = consumptionOf(inputs, { contracts, month, now, signal }, mostObjectsOfRead)
+    const pass = { month, computedAt: now, used, contractIds: new Set<number>(contracts.map(({ id }) => id)) }
+    passes.set(ownerId, pass)
+    used.catch(() => passes.get(ownerId) === pass && passes.delete(ownerId))
+    return pass
   }
+  return async (
+    _call: SignedInCall<never>,
+    { ownerId }: { readonly ownerId: AccountId },
+  ): Outcome<never, RunningMonth> => {
+    const now = clock.now()
+    const month = monthOf(secondOf(now))
+    const running = await overview.runningContracts(ownerId, month, monthBounds(month), now)
+    const pass = passOf(
+      ownerId,
+      running.map(({ contract }) => contract),
+      month,
+      now,
+    )
+    const computed = await pass.used
+    const newest = ({ contract, used }: RunningContract): RunningContract => {
+      const own = computed?.get(contract.id)
+      const isStoredNewer = used !== undefined && used.computedAt > pass.computedAt
+      return own === undefined || isStoredNewer
+        ? { contract, used }
+        : { contract, used: { ...own, computedAt: pass.computedAt } }
+    }
+    return right({ month, contracts: running.flatMap((each) => figuresOf(newest(each), month)) })
+  }
+}
 
 export interface ChangedMonth {
   readonly month: UsageMonth

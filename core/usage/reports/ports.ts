@@ -35,6 +35,8 @@ export interface ReportTable {
   readonly note: string
   /** Shown below a table that has rows. */
   readonly footnote?: string
+  /** Rows with this text in this column are sums of the rows directly above, and are set in bold. */
+  readonly sums?: { readonly column: number; readonly text: string }
 }
 
 /** A bar for each day of the month. */

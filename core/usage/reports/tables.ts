@@ -8,6 +8,7 @@ import type {
   KindItem,
   NamespaceItem,
   ObjectItem,
+  ShownPair,
   ShownUse,
   ViewTotals,
 } from './view-items.ts'
@@ -54,6 +55,7 @@ interface TableShape<Item> {
   readonly compare?: (a: Item, b: Item) => number
   readonly note?: string
   readonly footnote?: string
+  readonly sums?: NonNullable<ReportTable['sums']>
 }
 
 const tableOf = <Item>(
@@ -217,7 +219,9 @@ const classNames: Readonly<Record<UsageClass, string>> = {
   free: 'No contract, free',
 }
 
-/** Each object, with a row for each contract and class. */
+const sumOfObject = 'Sum'
+
+/** Each object, with a row for each contract and class, and their sum below several of them. */
 export const objectTable = (views: Pieces, view: StoredUsageView, names: ReadonlyMap<string, string>): ReportTable =>
   tableOf<ObjectItem>(views, view, {
     title: 'Objects',
@@ -232,18 +236,22 @@ export const objectTable = (views: Pieces, view: StoredUsageView, names: Readonl
       number('CPU', 1.1),
       number('Memory', 1.2),
     ],
-    rowsOf: (item) =>
-      item.uses.map((use) => [
+    rowsOf: (item) => {
+      const row = (contract: string, use: string, { cpu, memory }: ShownPair): readonly string[] => [
         item.name,
         item.objectID,
         item.kind,
         item.namespace,
         nameIn(names, item),
-        contractNumber(use.contractID),
-        classNames[use.class],
-        decimals(use.cpu),
-        decimals(use.memory),
-      ]),
+        contract,
+        use,
+        decimals(cpu),
+        decimals(memory),
+      ]
+      const rows = item.uses.map((use) => row(contractNumber(use.contractID), classNames[use.class], use))
+      return rows.length > 1 ? [...rows, row('', sumOfObject, item)] : rows
+    },
+    sums: { column: 6, text: sumOfObject },
     compare: (a, b) =>
       compareNames(a.name, b.name) ||
       compareNames(a.namespace, b.namespace) ||
@@ -259,7 +267,8 @@ export const objectTable = (views: Pieces, view: StoredUsageView, names: Readonl
       decimals(totals.cpu),
       decimals(totals.memory),
     ],
-    footnote: 'An object that was used for several contracts or in several classes has a row for each of them.',
+    footnote:
+      'An object that was used for several contracts or in several classes has a row for each of them, and their sum below.',
   })
 
 /** Names as people order them: without regard to case, and `db-2` before `db-10`. */

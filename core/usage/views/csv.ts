@@ -78,7 +78,10 @@ export const csvLayoutOf = ({ view, viewType }: Pick<UsageViewKey, 'view' | 'vie
         rowsOf: 'segments',
       }
     case 'objects-cluster-mode-usage-view':
-      return { columns: [...object, ...inElement('from', 'to', 'mode', 'cpu', 'memory')], rowsOf: 'segments' }
+      return {
+        columns: [...object, ...inElement('from', 'to', 'mode', 'cpu', 'memory'), ...sumColumns],
+        rowsOf: 'segments',
+      }
   }
 }
 
@@ -89,6 +92,11 @@ const matrixColumns = (used: readonly Column[], days: number): readonly Column[]
   dayNumbers(days).flatMap((day) =>
     used.map(({ name, path }) => ({ name: `day${day + 1}.${name}`, path: ['matrix', String(day), ...path] })),
   )
+/** What an object used in all of its rows, the same in each. */
+const sumColumns: readonly Column[] = ['cpu', 'memory'].map((measure) => ({
+  name: `object.${measure}`,
+  path: [measure],
+}))
 /** Of what an object was used for: the contracts and classes, in the same order. */
 const useColumns: readonly Column[] = [
   { name: 'contractIDs', path: ['uses'], member: ['contractID'] },

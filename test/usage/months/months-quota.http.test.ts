@@ -59,6 +59,27 @@ test.serial(
   },
 )
 
+test.serial('the running month shows reported usage before the hourly job', async (t) => {
+  const contract = await bound({ ...quota, enabled: false })
+  const started = Math.max(monthStart(monthOf(nowSeconds as UnixSeconds)), nowSeconds - 3600)
+  await report(contract.uid, [heard(started), heard(nowSeconds), object(randomUUID(), started, 1_000_000_000)])
+  const figures = async () => {
+    const { json } = await expectStatus(admin('GET', `/api/v1/dashboard/summary/running-month?org=${org}`), 200)
+    return json.contracts.find(({ contractID }: { contractID: number }) => contractID === contract.id)
+  }
+  const read = await figures()
+  t.true(read.billed.cpu > 0)
+  t.is(read.quota, null)
+  t.deepEqual(
+    await database.query((k) => k('usage_contract_months').where('contract_id', contract.id).select('*')),
+    [],
+    'a read stores nothing',
+  )
+  t.deepEqual(await figures(), read, 'it is computed once in five minutes, and says when')
+  await updateConsumption()
+  t.true(Date.parse((await figures()).computedAt) > Date.parse(read.computedAt), 'the newer figures are shown')
+})
+
 test.serial(
   'without the flag a contract beyond its quota still issues licenses, and memory has a unit of its own',
   async (t) => {

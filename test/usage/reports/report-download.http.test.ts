@@ -96,6 +96,21 @@ const fetched = (path: string, headers: Readonly<Record<string, string>> = {}, m
     headers: { authorization: `Bearer ${service.adminToken}`, 'accept-encoding': 'identity', ...headers },
   })
 
+test.serial('an object in several rows of a report has its sum below them', async (t) => {
+  const month = monthKey(2026, 1)
+  await publish(month, 1, 'final')
+  const got = await fetched(pathOf('2026/1'))
+  const { pages } = await readPdf(new Uint8Array(await got.arrayBuffer()))
+  const view = `${base}/2026/1/usage-report/products/dbProduct/views/objects-usage-view?org=${org}&view_type=billable`
+  const { json } = await expectStatus(service.send('GET', view, { token: service.adminToken }), 200)
+  const items = json.items as readonly { cpu: number; memory: number; uses: readonly { cpu: number }[] }[]
+  const spread = items.filter(({ uses }) => uses.length > 1)
+  t.true(spread.length > 0 && spread.length < items.length)
+  const sums = pages.join(' ').match(/\bSum [\d.,]+ [\d.,]+/g) ?? []
+  const shown = (value: number) => value.toLocaleString('en-US', { minimumFractionDigits: 3 })
+  t.deepEqual(sums.toSorted(), spread.map(({ cpu, memory }) => `Sum ${shown(cpu)} ${shown(memory)}`).toSorted())
+})
+
 test.serial('a report has a name, a length and a tag, and is not sent twice', async (t) => {
   await publish(june, 1, 'final')
   const got = await fetched(pathOf('2026/June'))

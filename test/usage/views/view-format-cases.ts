@@ -105,6 +105,14 @@ export const declareViewFormatCases = (): void => {
         'segments' in item ? (item.segments as Item[]).map((segment) => ({ ...item, ...segment })) : [item],
       )
       t.is(rows.length, elements.length, view)
+      if (view.endsWith('cluster-mode-usage-view'))
+        t.deepEqual(
+          rows.map((row) => row.slice(-2)),
+          items.flatMap((item) =>
+            (item as Item & { segments: Item[] }).segments.map(() => [String(item.cpu), String(item.memory)]),
+          ),
+          'each row of an object has the sum of all of them',
+        )
       for (const [index, row] of rows.entries()) {
         t.is(row.length, head!.length)
         for (const [column, cell] of row.entries()) {
