@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
@@ -16,6 +16,7 @@ import { migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { unwrap } from '../../support/outcome.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService, type TestService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 /** Usage that is reported over HTTP, what it does to the licenses of a contract, and the commands on months. */
 
@@ -160,7 +161,13 @@ export const alerts = async (id: number): Promise<readonly number[]> =>
       k('usage_alerts').where('contract_id', id).orderBy('threshold').select('threshold'),
     )
   ).map(({ threshold }) => threshold)
-export const mails = async (): Promise<number> => (await database.query((k) => k('mail_outbox').select('id'))).length
+/** Returns how many mails were sent. A row is removed when its mail is sent. */
+export const mails = async (): Promise<number> => {
+  const waiting = async () => (await database.query((k) => k('mail_outbox').select('id'))).length
+  await until('all mails are sent', async () => ((await waiting()) === 0 ? true : undefined))
+  const sent = join(folder, 'mail')
+  return existsSync(sent) ? readdirSync(sent).filter((name) => name.endsWith('.eml')).length : 0
+}
 
 export const quota = {
   enabled: true,
