@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createRequire, registerHooks } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -5,21 +6,37 @@ import { gates } from '../../core/kernel/deployment.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import { reasonOf } from './assemble.ts'
 import type { AnyPart } from '../part/part.ts'
+import { lazily } from '../part/binding.ts'
+import { fromWireJson } from '../../core/kernel/json.ts'
 import { nameProblems } from './part-names.ts'
 
 const ourRoot = new URL('../../', import.meta.url)
 const ending = import.meta.url.slice(import.meta.url.lastIndexOf('.'))
-const exported =
-  /^moorage\/((?:core|plugins\/kit|adapters\/sql)\/[\w/-]+|plugins\/[\w/-]+(?:\.routes|\/codecs)|composition\/(?:binding|boot|container|part|config\/setting|config\/setting-type|http\/gauges|port-tests\/[\w-]+|cli\/describe|cli\/command-context))$/
 const sharedLibrary = /^(io-ts|fp-ts)(\/|$)/
+const built = './dist/'
+
+/** What package.json exports, with the modules of a build. A pattern has one `*`. */
+const exported = lazily((): readonly (readonly [name: string, target: string])[] => {
+  const file = new URL(ending === '.ts' ? 'package.json' : '../package.json', ourRoot)
+  const { exports } = fromWireJson(readFileSync(file, 'utf8')) as { readonly exports: Readonly<Record<string, string>> }
+  return Object.entries(exports).filter(([, target]) => target.startsWith(built))
+})
 
 /**
- * Returns the module of this copy for a specifier. It works when running from sources without a build, and from a
- * build.
+ * Returns the module of this copy for a specifier, as package.json exports it. It works when running from sources
+ * without a build, and from a build.
  */
 const ownModule = (specifier: string): string | undefined => {
-  const path = exported.exec(specifier)?.[1]
-  return path === undefined ? undefined : new URL(`${path}${ending}`, ourRoot).href
+  if (!specifier.startsWith('moorage/')) return undefined
+  const wanted = `.${specifier.slice('moorage'.length)}`
+  for (const [name, target] of exported()) {
+    const [start = '', end] = name.split('*')
+    const isIt = end === undefined ? wanted === name : wanted.startsWith(start) && wanted.endsWith(end)
+    if (!isIt) continue
+    const path = target.slice(built.length).replace('*', wanted.slice(start.length, wanted.length - (end ?? '').length))
+    return new URL(path.replace(/\.js$/, ending), ourRoot).href
+  }
+  return undefined
 }
 
 const isNotFound = (cause: unknown): boolean => (cause as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'

@@ -1,9 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { LRUCache } from 'lru-cache'
-import pMap from 'p-map'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
+import { mapWithin } from '../../../core/kernel/concurrency.ts'
 import type { AccountKey } from '../../../core/kernel/turns.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
@@ -148,7 +148,7 @@ const makeReadHeaders =
         if (failed !== undefined) stop.abort()
       }
     }
-    await pMap(missing, fetchOne, { concurrency: atOnce })
+    await mapWithin(missing, atOnce, fetchOne)
     return failed === undefined ? right(found.filter((header) => header !== undefined)) : left(failed)
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import pMap from 'p-map'
+import { mapWithin } from '../../../../core/kernel/concurrency.ts'
 import { managedClusters, managedClusterSets, type Condition } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { acceptedCondition, availableCondition, clusterSetLabel, joinedCondition } from '../api/ocm-names.ts'
@@ -19,9 +19,9 @@ const daySeconds = 86_400
 /** Fills a hub for measurements: clusters that look as if they had joined, without agents, spread over sets. */
 export const fillHub = async (client: KubeClient, { prefix, clusters, sets, features }: HubSize): Promise<void> => {
   const setNames = numbered(`${prefix}set-`, sets)
-  await pMap(setNames, (name) => client.createIfMissing(managedClusterSets, { metadata: { name }, spec: {} }), {
-    concurrency,
-  })
+  await mapWithin(setNames, concurrency, (name) =>
+    client.createIfMissing(managedClusterSets, { metadata: { name }, spec: {} }),
+  )
   const featureNames = numbered(`${prefix}feature-`, features)
   const catalogue: Catalogue = Object.fromEntries(
     numbered(`${prefix}features-`, Math.ceil(features / featuresOfSet)).map((set, index) => [
@@ -34,46 +34,42 @@ export const fillHub = async (client: KubeClient, { prefix, clusters, sets, feat
     ]),
   )
   await writeCatalogue(client, catalogue)
-  await pMap(
-    numbered(`${prefix}cluster-`, clusters),
-    async (name, index) => {
-      const set = setNames[index % Math.max(1, sets)]
-      await client.createIfMissing(managedClusters, {
-        metadata: { name, labels: set === undefined ? {} : { [clusterSetLabel]: set } },
-        spec: {
-          hubAcceptsClient: true,
-          leaseDurationSeconds: daySeconds,
-          managedClusterClientConfigs: [{ url: `https://${name}.example.com` }],
+  await mapWithin(numbered(`${prefix}cluster-`, clusters), concurrency, async (name, index) => {
+    const set = setNames[index % Math.max(1, sets)]
+    await client.createIfMissing(managedClusters, {
+      metadata: { name, labels: set === undefined ? {} : { [clusterSetLabel]: set } },
+      spec: {
+        hubAcceptsClient: true,
+        leaseDurationSeconds: daySeconds,
+        managedClusterClientConfigs: [{ url: `https://${name}.example.com` }],
+      },
+    })
+    const enabled = Array.from(
+      { length: Math.min(enabledFeatures, features) },
+      (_, at) => `  ${featureNames[(index + at) % features] ?? ''}: 2026.7.1`,
+    )
+    await client.patch(
+      managedClusters,
+      { metadata: { name } },
+      {
+        status: {
+          conditions: [
+            condition(acceptedCondition, 'HubClusterAdminAccepted'),
+            condition(joinedCondition, 'ManagedClusterJoined'),
+            condition(availableCondition, 'ManagedClusterAvailable'),
+          ],
+          version: { kubernetes: 'v1.34.1' },
+          clusterClaims: [
+            { name: 'id.k8s.io', value: randomUUID() },
+            ...(features === 0
+              ? []
+              : [{ name: 'features.ace.info', value: `enabledFeatures:\n${enabled.join('\n')}\n` }]),
+          ],
         },
-      })
-      const enabled = Array.from(
-        { length: Math.min(enabledFeatures, features) },
-        (_, at) => `  ${featureNames[(index + at) % features] ?? ''}: 2026.7.1`,
-      )
-      await client.patch(
-        managedClusters,
-        { metadata: { name } },
-        {
-          status: {
-            conditions: [
-              condition(acceptedCondition, 'HubClusterAdminAccepted'),
-              condition(joinedCondition, 'ManagedClusterJoined'),
-              condition(availableCondition, 'ManagedClusterAvailable'),
-            ],
-            version: { kubernetes: 'v1.34.1' },
-            clusterClaims: [
-              { name: 'id.k8s.io', value: randomUUID() },
-              ...(features === 0
-                ? []
-                : [{ name: 'features.ace.info', value: `enabledFeatures:\n${enabled.join('\n')}\n` }]),
-            ],
-          },
-        },
-        { subresource: 'status' },
-      )
-    },
-    { concurrency },
-  )
+      },
+      { subresource: 'status' },
+    )
+  })
 }
 
 const numbered = (stem: string, count: number): readonly string[] =>
