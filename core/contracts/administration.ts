@@ -11,7 +11,7 @@ import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { MembershipStore } from '../organizations/ports.ts'
 import { makeAddressOf, recordEvent } from './contracts.ts'
 import type { ContractDraft } from './contract-rules.ts'
-import { parseDetails, parseTerms } from './contract-rules.ts'
+import { detailsOf, parseDetails, parseTerms } from './contract-rules.ts'
 import type { ContractChange, ContractKey } from './contracts.ts'
 import { attachDocument, type Attached, type makeWithUpload, type Upload } from './documents.ts'
 import type { ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
@@ -291,8 +291,7 @@ export const makeUpdateContract = (
         if (isLeft(details)) return left(ContractTermsInvalid(details.left.message))
         const terms = await changeTerms(stores, contract, { draft, effective, at, by })
         if (isLeft(terms)) return terms
-        const { name, emails, bindsNewClusters } = contract
-        const isSame = toWireJson(details.right) === toWireJson({ name, emails, bindsNewClusters })
+        const isSame = toWireJson(details.right) === toWireJson(detailsOf(contract))
         if (!isSame) await stores.contracts.setDetails(id, details.right, at)
         if (document === undefined) return right(terms.right ?? (isSame ? undefined : {}))
         const attached = await attachDocument(stores, contract, document, at)

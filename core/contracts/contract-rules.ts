@@ -3,7 +3,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
-import { isObject, listAt, parseJson, textAt } from '../kernel/json.ts'
+import { isObject, listAt, parseJson, pickFields, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { portKey } from '../kernel/port-key.ts'
 import { ContractRequestInvalid } from './ports.ts'
@@ -17,6 +17,7 @@ import type {
   ContractTerms,
   DatedTerms,
 } from './types.ts'
+import { emailLists, newDetails, newTerms } from './types.ts'
 
 /**
  * Returns the state at an instant. A contract is in force from its start to just before its end, unless it was revoked.
@@ -122,23 +123,6 @@ export interface ContractDraft extends Partial<Omit<ContractTerms, 'emails' | 'q
 
 type Invalid = Failure<'ContractRequestInvalid'>
 
-export const emailLists: readonly ContractEmailList[] = [
-  'contactPerson',
-  'signingAuthority',
-  'licenseUsers',
-  'financeTeam',
-  'usageAlertClient',
-  'usageAlertAdmin',
-]
-const noEmails = Object.fromEntries(emailLists.map((list) => [list, []])) as unknown as ContractEmails
-const noQuota: ContractQuota = {
-  enabled: false,
-  metric: 'memory_gib_month',
-  limit: 0,
-  alertThresholds: [],
-  disableLicenseOnLimitReached: false,
-}
-
 /** The values that a feature or product name can have inside a certificate and a URL. */
 const termWord = /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
 const maxFeatures = 100
@@ -225,67 +209,21 @@ export const termsFault = ({
 const startFault = (startsAt: Date): string | undefined =>
   startsAt.getTime() < 0 ? 'start must not be negative: it is in seconds since 1970.' : undefined
 
-const defaults: ContractTerms = {
-  name: '',
-  product: '',
-  features: [],
-  emails: noEmails,
-  quota: noQuota,
-  startsAt: new Date(Number.NaN),
-  endsAt: new Date(Number.NaN),
-  allowsOffline: false,
-  allowsTrials: false,
-  maxTrials: 10,
-  bindsNewClusters: false,
-  disablesAnalytics: false,
-  enablesClientBilling: false,
-  restrictions: '',
-}
-
 /** Returns only the dated terms. */
-export const datedTermsOf = (terms: DatedTerms): DatedTerms => {
-  const {
-    product,
-    features,
-    quota,
-    startsAt,
-    endsAt,
-    allowsOffline,
-    allowsTrials,
-    maxTrials,
-    disablesAnalytics,
-    enablesClientBilling,
-    restrictions,
-  } = terms
-  return {
-    product,
-    features,
-    quota,
-    startsAt,
-    endsAt,
-    allowsOffline,
-    allowsTrials,
-    maxTrials,
-    disablesAnalytics,
-    enablesClientBilling,
-    restrictions,
-  }
-}
+export const datedTermsOf = (terms: DatedTerms): DatedTerms => pickFields(newTerms, terms)
 
-/** Returns only the terms of a contract. @internal */
-export const termsOf = (contract: ContractTerms): ContractTerms => {
-  const { name, emails, bindsNewClusters } = contract
-  return { ...datedTermsOf(contract), name, emails, bindsNewClusters }
-}
+/** Returns only the details. */
+export const detailsOf = (details: ContractDetails): ContractDetails => pickFields(newDetails, details)
 
 /** Returns the details of a contract after a change. */
 export const parseDetails = (draft: ContractDraft, known: ContractDetails): Either<Invalid, ContractDetails> => {
   const emails = parseEmails(draft.emails ?? {}, known.emails)
   if (isLeft(emails)) return emails
-  const { name = known.name, bindsNewClusters = known.bindsNewClusters } = draft
-  const trimmed = name.trim()
-  if (trimmed === '' || name.length > 255) return left(ContractRequestInvalid('name must have 1 to 255 characters.'))
-  return right({ name: trimmed, emails: emails.right, bindsNewClusters })
+  const details = detailsOf({ ...known, ...draft, emails: emails.right })
+  const name = details.name.trim()
+  return name === '' || details.name.length > 255
+    ? left(ContractRequestInvalid('name must have 1 to 255 characters.'))
+    : right({ ...details, name })
 }
 
 /** Returns dated terms after a change. Features are sorted and each is named once. */
@@ -302,7 +240,7 @@ export const parseDatedTerms = (draft: ContractDraft, known: DatedTerms): Either
 
 /** Returns the terms of a new contract, or of a contract after a change. */
 export const parseTerms = (draft: ContractDraft, contract: Contract | undefined): Either<Invalid, ContractTerms> => {
-  const known = contract ?? defaults
+  const known = contract ?? { ...newTerms, ...newDetails }
   const details = parseDetails(draft, known)
   if (isLeft(details)) return details
   const dated = parseDatedTerms(draft, known)

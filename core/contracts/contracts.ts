@@ -12,7 +12,7 @@ import { pageOffset } from '../kernel/page.ts'
 import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
-import { emailLists, parseRecipients, parseTerms } from './contract-rules.ts'
+import { parseRecipients, parseTerms } from './contract-rules.ts'
 import type {
   ContractBeginning,
   ContractEvents,
@@ -33,6 +33,7 @@ import type {
   ContractTerms,
   TermsVersion,
 } from './types.ts'
+import { emailLists } from './types.ts'
 import { contractEventNames } from './types.ts'
 
 type RecordedContract = Pick<Contract, 'id' | 'name' | 'ownerId'>

@@ -6,6 +6,7 @@ import type { ContractDraft } from './contract-rules.ts'
 import { datedTermsOf, parseDatedTerms, termsFault } from './contract-rules.ts'
 import { ContractRequestInvalid } from './ports.ts'
 import type { DatedTerms, TermsVersion } from './types.ts'
+import { newTerms } from './types.ts'
 
 /** From when on a change of terms counts, as a request names it. */
 export interface Effective {
@@ -43,19 +44,7 @@ export const effectiveInstant = ({ from, reopens }: Effective, now: Date): Eithe
 /** A contract has no more versions of its terms. */
 const maxVersions = 1000
 
-const dated = Object.keys({
-  product: true,
-  features: true,
-  quota: true,
-  startsAt: true,
-  endsAt: true,
-  allowsOffline: true,
-  allowsTrials: true,
-  maxTrials: true,
-  disablesAnalytics: true,
-  enablesClientBilling: true,
-  restrictions: true,
-} satisfies Record<keyof DatedTerms, true>) as readonly (keyof DatedTerms)[]
+const dated = Object.keys(newTerms) as readonly (keyof DatedTerms)[]
 
 const isEqual = (a: DatedTerms, b: DatedTerms, key: keyof DatedTerms): boolean =>
   toWireJson(a[key]) === toWireJson(b[key])

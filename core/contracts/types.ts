@@ -18,6 +18,17 @@ export type ContractEmailList = keyof ContractEmails
 
 export const quotaMetrics = ['memory_gib_month', 'cpu_core_month'] as const
 
+/** The recipients of a new contract. */
+const noEmails: ContractEmails = {
+  contactPerson: [],
+  signingAuthority: [],
+  licenseUsers: [],
+  financeTeam: [],
+  usageAlertClient: [],
+  usageAlertAdmin: [],
+}
+export const emailLists = Object.keys(noEmails) as readonly ContractEmailList[]
+
 /** What a contract allows in one calendar month. */
 export interface ContractQuota {
   readonly enabled: boolean
@@ -50,6 +61,27 @@ export interface DatedTerms {
   readonly restrictions: string
 }
 
+/** The dated terms of a new contract. A request must name the product, the features, the start and the end. */
+export const newTerms: DatedTerms = {
+  product: '',
+  features: [],
+  quota: {
+    enabled: false,
+    metric: 'memory_gib_month',
+    limit: 0,
+    alertThresholds: [],
+    disableLicenseOnLimitReached: false,
+  },
+  startsAt: new Date(Number.NaN),
+  endsAt: new Date(Number.NaN),
+  allowsOffline: false,
+  allowsTrials: false,
+  maxTrials: 10,
+  disablesAnalytics: false,
+  enablesClientBilling: false,
+  restrictions: '',
+}
+
 /** What is decided about a contract and counts at once. */
 export interface ContractDetails {
   readonly name: string
@@ -57,6 +89,9 @@ export interface ContractDetails {
   /** Clusters that the owner imports are bound without a request. */
   readonly bindsNewClusters: boolean
 }
+
+/** The details of a new contract. A request must give it a name. */
+export const newDetails: ContractDetails = { name: '', emails: noEmails, bindsNewClusters: false }
 
 /** What a site admin decides about a contract. */
 export interface ContractTerms extends DatedTerms, ContractDetails {}

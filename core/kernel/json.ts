@@ -236,6 +236,13 @@ export const definedFields = <T extends object>(fields: T): { [K in keyof T]?: E
     [K in keyof T]?: Exclude<T[K], undefined>
   }
 
+/** Returns the fields of a value that a record has. */
+export const pickFields = <R extends object, T extends Readonly<Record<keyof R, unknown>>>(
+  record: R,
+  value: T,
+): Pick<T, keyof R> =>
+  Object.fromEntries(Object.keys(record).map((field) => [field, value[field as keyof R]])) as Pick<T, keyof R>
+
 /** Returns a value with the keys of its objects in order. */
 const sortedKeys = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortedKeys)

@@ -23,7 +23,6 @@ import {
   makeListContractClusters,
   makeListUnboundClusters,
 } from '../../core/contracts/cluster-status.ts'
-import type { ContractDraft } from '../../core/contracts/contract-rules.ts'
 import {
   DocumentRemovalsPort,
   DocumentScannerPort,
@@ -43,12 +42,13 @@ import { EntropyPort } from '../../core/kernel/secret.ts'
 import type { Contract } from '../../core/contracts/types.ts'
 import { IdentityStoresPort } from '../../core/identity/ports.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
-import { definedFields } from '../../core/kernel/json.ts'
 import { LogPort } from '../../core/kernel/log.ts'
 import { MembershipStorePort } from '../../core/organizations/ports.ts'
 import { toClusterInfo } from '../clusters/cluster-wire.ts'
+import { draftOf } from '../kit/fields.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
+import { contractFields, instantOf } from './contract-fields.ts'
 import type { ContractParams } from './terms-codecs.ts'
 import {
   bindAnyClusters,
@@ -81,30 +81,6 @@ import {
   toTermsVersion,
 } from './contract-wire.ts'
 
-const instantOf = (seconds: number | undefined): Date | undefined =>
-  seconds === undefined ? undefined : new Date(seconds * 1000)
-
-/** The terms without the time from which on they count. */
-type TermsParams = Omit<t.TypeOf<typeof ContractParams>, 'effectiveFrom' | 'reopen'>
-
-const draftOf = (params: TermsParams): ContractDraft =>
-  definedFields({
-    name: params.name,
-    product: params.product,
-    features: params.features,
-    emails: params.emails === undefined ? undefined : definedFields(params.emails),
-    quota: params.quota === undefined ? undefined : definedFields(params.quota),
-    startsAt: instantOf(params.start),
-    endsAt: instantOf(params.end),
-    allowsOffline: params.allowOffline,
-    bindsNewClusters: params.autoAssignCluster,
-    disablesAnalytics: params.disableAnalytics,
-    enablesClientBilling: params.enableClientBilling,
-    allowsTrials: params.allowTrials,
-    maxTrials: params.maxTrials,
-    restrictions: params.restrictions,
-  })
-
 const uploadOf = ({
   document,
   fileName = '',
@@ -117,7 +93,7 @@ const effectiveOf = ({
   effectiveFrom,
   reopen = false,
 }: Pick<t.TypeOf<typeof ContractParams>, 'effectiveFrom' | 'reopen'>): Effective => ({
-  from: instantOf(effectiveFrom),
+  from: effectiveFrom === undefined ? undefined : instantOf(effectiveFrom),
   reopens: reopen,
 })
 
@@ -160,7 +136,7 @@ export const contractAdministrationGroup = defineGroup({
         input: ({ body: { orgOrUser, products, ...terms } }) => ({
           owner: orgOrUser,
           products,
-          draft: draftOf({ ...terms, product: undefined }),
+          draft: draftOf(contractFields, terms),
           upload: uploadOf(terms),
         }),
         reply: (created) => created.map(shown),
@@ -169,7 +145,7 @@ export const contractAdministrationGroup = defineGroup({
       handle(updateContract, makeUpdateContract(deps), {
         input: ({ params, body }) => ({
           id: params.id,
-          draft: draftOf(body),
+          draft: draftOf(contractFields, body),
           effective: effectiveOf(body),
           upload: uploadOf(body),
         }),
@@ -179,7 +155,7 @@ export const contractAdministrationGroup = defineGroup({
       handle(extendContract, makeExtendContract(deps), {
         input: ({ params, body }) => ({
           id: params.id,
-          endsAt: new Date(body.end * 1000),
+          endsAt: instantOf(body.end),
           effective: effectiveOf(body),
         }),
         reply: shown,

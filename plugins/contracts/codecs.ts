@@ -2,12 +2,13 @@ import * as t from 'io-ts'
 import type { ContractClusterId, ContractId } from '../../core/contracts/types.ts'
 import { contractEventNames } from '../../core/contracts/types.ts'
 import { path, queryOrOwn } from '../kit/access.ts'
+import { inOrder, shownProps, wireNames } from '../kit/fields.ts'
+import { AdministeredContractEmail, contractFields, datedFields, seconds } from './contract-fields.ts'
 import {
   answer,
   Base64Bytes,
   bodyId,
   described,
-  Float,
   freeText,
   Instant,
   Int64,
@@ -91,75 +92,13 @@ export const StatusQuery = request(
 )
 
 const texts = t.readonlyArray(t.string)
-/** An instant in seconds since the epoch, UTC. */
-export const seconds = (meaning: string) => described(SafeInteger, `${meaning}, in seconds since the epoch, UTC.`)
-/** What the lists of recipients are for. */
-export const recipientWords = {
-  contactPerson: 'The contact persons of the contract.',
-  signingAuthority: 'The persons who sign the contract.',
-  licenseUsers: 'The persons in whose name licenses are issued; they are reminded of the end of the contract.',
-  financeTeam: 'The persons who are notified when the usage of a month is final.',
-  usageAlertClient: 'The persons of the owner who are notified when a threshold of the quota is reached.',
-  usageAlertAdmin:
-    'The persons of the vendor who are notified when a threshold of the quota is reached. Only site admins see them.',
-} as const
-
-export const ContractEmail = answer(
-  {
-    contactPerson: described(texts, recipientWords.contactPerson),
-    signingAuthority: described(texts, recipientWords.signingAuthority),
-    licenseUsers: described(texts, recipientWords.licenseUsers),
-    financeTeam: described(texts, recipientWords.financeTeam),
-    usageAlertClient: described(texts, recipientWords.usageAlertClient),
-    usageAlertAdmin: described(optional(texts), recipientWords.usageAlertAdmin),
-  },
-  'ContractEmail',
-)
-export const QuotaRule = answer(
-  {
-    enabled: described(t.boolean, 'The contract has a limit. Without one, the other fields have no effect.'),
-    metric: described(t.string, 'What is limited in a calendar month: `memory_gib_month` or `cpu_core_month`.'),
-    limit: described(Float, 'The quantity that is included in a calendar month, in GiB-months or core-months.'),
-    alertThresholds: described(t.readonlyArray(SafeInteger), 'When mails are sent, in percent of the limit.'),
-    disableLicenseOnLimitReached: described(
-      t.boolean,
-      'No license is issued from when the limit is reached until the month ends.',
-    ),
-  },
-  'QuotaRule',
-)
-
-/** The fields of a contract that are dated. */
-const datedTerms = {
-  product: described(t.string, 'The product that the contract is for.'),
-  features: described(texts, 'The features that its licenses are for.'),
-  quota: described(QuotaRule, 'What the contract includes in a calendar month.'),
-  start: seconds('The first instant at which the contract is in force'),
-  end: seconds('The instant just before which the contract ends'),
-  allowOffline: described(t.boolean, 'Licenses that last to the end of the contract are issued.'),
-  allowTrials: described(t.boolean, 'Objects may be trials: their first month is not billed.'),
-  maxTrials: described(SafeInteger, 'How many objects are trials under the contract at most, over its whole life.'),
-  disableAnalytics: described(t.boolean, 'Licenses tell products to send no analytics.'),
-  enableClientBilling: described(t.boolean, 'The owner may read the usage of each namespace, to bill its own clients.'),
-  restrictions: described(
-    t.string,
-    'The text of a JSON object for the products; empty if there is none. This service reads `offlineTtlDays` of it.',
-  ),
-}
-
 /** A contract as its owner sees it. */
 export const Contract = answer(
   {
     id: described(Int64, 'The id of the contract.'),
     uid: noted(SafeInteger, { description: 'The id of the owner.' }),
     orgOrUser: described(t.string, 'The login of the owner.'),
-    name: described(t.string, 'The name of the contract.'),
-    emails: described(ContractEmail, 'The mail addresses of the people whom the contract names.'),
-    ...datedTerms,
-    autoAssignCluster: described(
-      t.boolean,
-      'Clusters that the owner imports are bound to the contract without a request.',
-    ),
+    ...inOrder(shownProps(contractFields, 'owner'), 'name', 'emails', ...wireNames(datedFields)),
     revoked: described(t.boolean, 'The contract was revoked. That cannot be undone.'),
     terms: noted(SafeInteger, {
       description:
@@ -259,7 +198,7 @@ export const ContractTermsVersion = answer(
       t.string,
       'The mail address of the user who recorded it; empty in contracts of earlier releases.',
     ),
-    ...datedTerms,
+    ...shownProps(datedFields, 'owner'),
   },
   'ContractTermsVersion',
 )
@@ -459,10 +398,7 @@ export const AdministeredContract = answer(
   {
     ...Contract.props,
     emails: described(
-      answer(
-        { ...ContractEmail.props, usageAlertAdmin: described(texts, recipientWords.usageAlertAdmin) },
-        'AdministeredContractEmail',
-      ),
+      AdministeredContractEmail,
       'The mail addresses of the people whom the contract names, also of the vendor.',
     ),
     Reminder45DaysSentUnix: described(

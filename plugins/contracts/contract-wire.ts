@@ -11,6 +11,8 @@ import type {
   TermsVersion,
 } from '../../core/contracts/types.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
+import { exampleOf, shownOf } from '../kit/fields.ts'
+import { administeredEmails, administeredEmailsExample, contractFields, datedFields } from './contract-fields.ts'
 import type {
   AdministeredContract,
   IssuedLicense as IssuedLicenseWire,
@@ -25,39 +27,16 @@ import type {
 } from './codecs.ts'
 
 /** Returns a contract as its owner sees it: without what belongs to the vendor. */
-export const toContract = (contract: StoredContract, now: Date): t.TypeOf<typeof Contract> => {
-  const { contactPerson, signingAuthority, licenseUsers, financeTeam, usageAlertClient } = contract.emails
-  return {
-    id: contract.id,
-    uid: contract.ownerId,
-    orgOrUser: contract.ownerName,
-    name: contract.name,
-    product: contract.product,
-    features: contract.features,
-    emails: {
-      contactPerson,
-      signingAuthority,
-      licenseUsers,
-      financeTeam,
-      usageAlertClient,
-      usageAlertAdmin: undefined,
-    },
-    quota: { ...contract.quota },
-    start: unixSeconds(contract.startsAt),
-    end: unixSeconds(contract.endsAt),
-    allowOffline: contract.allowsOffline,
-    autoAssignCluster: contract.bindsNewClusters,
-    disableAnalytics: contract.disablesAnalytics,
-    enableClientBilling: contract.enablesClientBilling,
-    allowTrials: contract.allowsTrials,
-    maxTrials: contract.maxTrials,
-    revoked: contract.revokedAt !== undefined,
-    restrictions: contract.restrictions,
-    terms: contract.termsNumber,
-    state: stateOf(contract, now),
-    hasDocument: contract.document !== undefined,
-  }
-}
+export const toContract = (contract: StoredContract, now: Date): t.TypeOf<typeof Contract> => ({
+  id: contract.id,
+  uid: contract.ownerId,
+  orgOrUser: contract.ownerName,
+  ...shownOf(contractFields, contract, 'owner'),
+  revoked: contract.revokedAt !== undefined,
+  terms: contract.termsNumber,
+  state: stateOf(contract, now),
+  hasDocument: contract.document !== undefined,
+})
 
 export const toClusterStatus = (status: Status): t.TypeOf<typeof ContractClusterStatus> => ({
   id: status.binding?.id ?? 0,
@@ -115,72 +94,28 @@ export const toTermsVersion = (version: TermsVersion): t.TypeOf<typeof ContractT
   superseded: version.supersededAt !== undefined,
   recordedUnix: unixSeconds(version.recordedAt),
   recordedBy: version.recordedBy,
-  product: version.product,
-  features: version.features,
-  quota: { ...version.quota },
-  start: unixSeconds(version.startsAt),
-  end: unixSeconds(version.endsAt),
-  allowOffline: version.allowsOffline,
-  allowTrials: version.allowsTrials,
-  maxTrials: version.maxTrials,
-  disableAnalytics: version.disablesAnalytics,
-  enableClientBilling: version.enablesClientBilling,
-  restrictions: version.restrictions,
+  ...shownOf(datedFields, version, 'owner'),
 })
 
+const { restrictions, ...decided } = exampleOf(contractFields, 'owner')
 export const contractExample = {
   id: 42,
   uid: 7,
   orgOrUser: 'acme',
-  name: 'Databases 2026',
-  product: 'database',
-  features: ['database-enterprise'],
-  emails: {
-    contactPerson: ['ann@example.com'],
-    signingAuthority: [],
-    licenseUsers: [],
-    financeTeam: [],
-    usageAlertClient: ['ops@example.com'],
-  },
-  quota: {
-    enabled: true,
-    metric: 'memory_gib_month',
-    limit: 512,
-    alertThresholds: [80, 100],
-    disableLicenseOnLimitReached: false,
-  },
-  start: 1767225600,
-  end: 1798761600,
-  allowOffline: true,
-  autoAssignCluster: false,
-  disableAnalytics: false,
-  enableClientBilling: false,
-  allowTrials: false,
-  maxTrials: 10,
+  ...decided,
   revoked: false,
-  restrictions: '',
+  restrictions,
   terms: 1,
   state: 'active',
   hasDocument: true,
 }
-const { product, features, quota, start, end } = contractExample
 export const termsExample = {
   number: 2,
   effectiveFrom: 1782864000,
   superseded: false,
   recordedUnix: 1782864000,
   recordedBy: 'ann@example.com',
-  product,
-  features,
-  quota,
-  start,
-  end,
-  allowOffline: true,
-  allowTrials: false,
-  maxTrials: 10,
-  disableAnalytics: false,
-  enableClientBilling: false,
-  restrictions: '',
+  ...exampleOf(datedFields, 'owner'),
 }
 const clusterUid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
 export const statusExample = {
@@ -210,14 +145,14 @@ export const bindExample = { cluster: clusterUid, displayName: 'Production', tag
 /** Returns a contract as a site admin sees it. */
 export const toAdministeredContract = (contract: StoredContract, now: Date): t.TypeOf<typeof AdministeredContract> => ({
   ...toContract(contract, now),
-  emails: contract.emails,
+  emails: administeredEmails(contract.emails),
   Reminder45DaysSentUnix: unixSeconds(contract.remindedAt45Days),
   Reminder10DaysSentUnix: unixSeconds(contract.remindedAt10Days),
 })
 
 export const administeredExample = {
   ...contractExample,
-  emails: { ...contractExample.emails, usageAlertAdmin: ['sales@vendor.example'] },
+  emails: administeredEmailsExample,
   Reminder45DaysSentUnix: 0,
   Reminder10DaysSentUnix: 0,
 }

@@ -10,14 +10,15 @@ import {
   parseRecipients,
   parseTags,
   stateOf,
-  emailLists,
   parseTerms,
-  termsOf,
+  datedTermsOf,
+  detailsOf,
 } from '../../core/contracts/contract-rules.ts'
 import { makeListRevocations } from '../../core/contracts/authorities.ts'
 import type { LicenseSigner } from '../../core/contracts/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type { Contract, ContractId } from '../../core/contracts/types.ts'
+import type { Contract, ContractId, ContractTerms } from '../../core/contracts/types.ts'
+import { emailLists } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { AddContractParams, ContractParams } from '../../plugins/contracts/terms-codecs.ts'
 import { AssociatedQuery, ClusterUuidPath, UpdateUserContractPreferences } from '../../plugins/contracts/codecs.ts'
@@ -48,6 +49,8 @@ const draft: fc.Arbitrary<ContractDraft> = fc
     bindsNewClusters: fc.boolean(),
   })
   .map(({ window: { startsAt, endsAt }, ...rest }) => ({ ...rest, startsAt, endsAt }))
+
+const termsOf = (contract: ContractTerms): ContractTerms => ({ ...datedTermsOf(contract), ...detailsOf(contract) })
 
 const stored = (terms: ContractDraft, revokedAt: Date | undefined = undefined): Contract => ({
   ...unwrap(parseTerms(terms, undefined)),

@@ -9,7 +9,7 @@ import type { Contract, TermsVersion } from '../../../core/contracts/types.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import type { Row } from '../kit/columns.ts'
-import { columnsOf, cutTo, instant, int, long, pick, selectedAs } from '../kit/columns.ts'
+import { columnsOf, cutTo, instant, int, long, pick, selectedAs, without } from '../kit/columns.ts'
 import { idList, rowsOfIds } from '../kit/key-lists.ts'
 import type { Shown } from '../kit/page-query.ts'
 import { filteredRows, typedPage } from '../kit/page-query.ts'
@@ -150,8 +150,32 @@ const newestBinds = (version: TermsVersion) => ({
   termsRecordedBy: cutTo(contracts.termsRecordedBy, version.recordedBy),
 })
 
-/** What is decided about a contract and is no terms. */
-const details = pick(contracts, 'name', 'emails', 'bindsNewClusters')
+/** What a new contract does not have. */
+const laterFields = [
+  'documentRef',
+  'documentName',
+  'documentType',
+  'documentSize',
+  'revokedAt',
+  'remindedFirstAt',
+  'remindedLastAt',
+  'remindedEndsAt',
+] as const
+/** The details. A new column of `contracts` belongs to them. */
+const details = without(
+  contracts,
+  ...datedFields,
+  ...laterFields,
+  'id',
+  'ownerId',
+  'createdAt',
+  'updatedAt',
+  'version',
+  'termsNumber',
+  'termsFrom',
+  'termsRecordedAt',
+  'termsRecordedBy',
+)
 const document = pick(contracts, 'documentRef', 'documentName', 'documentType', 'documentSize')
 
 /** Sets columns of a contract, when it was changed, and its next version. */
@@ -166,17 +190,7 @@ const nextVersion = (k: Knex): Knex.Raw => k.raw('?? + 1', ['version'])
 
 const writes = (db: SqlDatabase) => ({
   insert: insertInto(db, contracts, {
-    omitted: [
-      'id',
-      'documentRef',
-      'documentName',
-      'documentType',
-      'documentSize',
-      'revokedAt',
-      'remindedFirstAt',
-      'remindedLastAt',
-      'remindedEndsAt',
-    ],
+    omitted: ['id', ...laterFields],
     fixed: { version: 1 },
   }),
   setDetails: changeOf(db, details),
@@ -293,12 +307,11 @@ const contractWrites = (
       recordedBy: by,
       supersededAt: undefined,
     }
-    const { name, emails, bindsNewClusters } = terms
-    const row = { ...newestBinds(first), name, emails, bindsNewClusters, ownerId, createdAt: at, updatedAt: at }
+    const row = { ...terms, ...newestBinds(first), ownerId, createdAt: at, updatedAt: at }
     return (await runner.run(s.insert, row)).insertId as Contract['id']
   },
-  async setDetails(id, { name, emails, bindsNewClusters }, at) {
-    await runner.run(s.setDetails, { name, emails, bindsNewClusters, id, updatedAt: at })
+  async setDetails(id, changed, at) {
+    await runner.run(s.setDetails, { ...changed, id, updatedAt: at })
   },
   async setTerms(id, timeline, at) {
     const newestOne = timeline.at(-1)

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { emailLists } from '../../../core/contracts/contract-rules.ts'
+import { emailLists } from '../../../core/contracts/types.ts'
 import { monthEnd, monthStart } from '../../../core/usage/month.ts'
 import { withMariaDb } from '../lab.ts'
 import { benchMonth, benchOwner } from './bench-month.ts'
