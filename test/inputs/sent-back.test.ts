@@ -1,15 +1,12 @@
 // process: own - keeps its process busy
 import test from 'ava'
-import type { AssembledRoute } from '../../composition/runtime/assemble.ts'
-import type { BoundRoute } from '../../plugins/kit/route.ts'
 import { sample as organizations } from '../organizations/sample.ts'
-import { declaredRoutes } from '../support/declared-routes.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { password, startPopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'
 import { shapeOf } from '../spec-coverage/rows.ts'
-
-type JsonRoute = AssembledRoute & { readonly bound: BoundRoute }
+import type { JsonRoute } from './shown-objects.ts'
+import { declaredJsonRoutes, readAt } from './shown-objects.ts'
 
 /** A route that shows one object, and one that changes it. */
 interface Pair {
@@ -33,23 +30,13 @@ const exceptions: Readonly<Record<string, string>> = {
   'packages.upgradeRelease': 'upgrades the release to a new revision',
 }
 
-const isJson = (route: AssembledRoute): route is JsonRoute => route.bound.kind === 'json'
-const showsOne = ({ bound }: JsonRoute): boolean =>
-  bound.route.method === 'GET' && ['json', 'versioned'].includes(bound.route.ok.kind)
-
 /** Changes at the address of one object, or at the address below which it is shown, where the body names the object. */
-const pairs: readonly Pair[] = (() => {
-  const routes = declaredRoutes().filter(isJson)
-  const shown = routes.filter(showsOne)
-  const readAt = (fullPath: string) =>
-    shown.find((route) => shapeOf('GET', route.fullPath) === shapeOf('GET', fullPath))
-  return routes.flatMap((change) => {
-    const { method } = change.bound.route
-    if (!['PUT', 'PATCH', 'POST'].includes(method)) return []
-    const read = readAt(change.fullPath) ?? (method === 'POST' ? undefined : readAt(`${change.fullPath}/{name}`))
-    return read === undefined ? [] : [{ read, change }]
-  })
-})()
+const pairs: readonly Pair[] = declaredJsonRoutes.flatMap((change) => {
+  const { method } = change.bound.route
+  if (!['PUT', 'PATCH', 'POST'].includes(method)) return []
+  const read = readAt(change.fullPath) ?? (method === 'POST' ? undefined : readAt(`${change.fullPath}/{name}`))
+  return read === undefined ? [] : [{ read, change }]
+})
 
 const png =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='

@@ -1,0 +1,144 @@
+import { pictureExample } from '../../plugins/kit/route.ts'
+import type { PopulatedService } from '../support/populated-service.ts'
+
+type Body = Readonly<Record<string, unknown>>
+type OfFields<A> = Readonly<Record<string, A>>
+
+/** What the rules of a route require beyond its declaration. Fields of an object in a body are `object/field`. */
+export interface FieldCases {
+  /** Fields of every request: names that are free, and what a rule requires beside another field. */
+  readonly beside?: (requests: number) => Body
+  /** Values of fields for which a general one is refused. */
+  readonly values?: OfFields<unknown>
+  /** Fields that no answer shows, or that cannot change, and why. */
+  readonly skipped?: OfFields<string>
+  /** The names under which answers show fields. */
+  readonly shownAs?: OfFields<string>
+  /** What an answer shows for a value that was sent. */
+  readonly toShown?: OfFields<(sent: unknown) => unknown>
+}
+
+/** Routes that are not tried, and why. */
+export const notTried: OfFields<string> = {
+  'identity.uploadAvatar': 'takes the bytes of a picture; its address is shown',
+  'clusters.checkCluster': 'saves nothing',
+  'clusters.importCluster': 'needs a cluster for each request: test/clusters imports them',
+  'clusters.connectCluster': 'takes a credential of the cluster, which is not shown',
+  'packages.installRelease': 'installs a release: test/packages does it on a cluster',
+  'packages.upgradeRelease': 'upgrades a release: test/packages does it on a cluster',
+  'organizations.createRobotToken': 'the policies of the organization decide on each field: test/organizations',
+  'usage.recordOutage': 'records one outage for each cluster and time: test/usage',
+  'identity.createToken': 'makes a credential, whose fields test/identity reads back by its uses',
+  'identity.createSettingsToken': 'makes a credential, whose fields test/identity reads back by its uses',
+}
+
+const secret = 'a credential is never shown'
+const ofUser = 'is shown by what the user may do'
+const picture = `data:image/png;base64,${pictureExample}`
+const spelling = 'is another spelling of driver: test/packages/releases/storage-drivers.http.test.ts'
+const fixed = 'must be what it is'
+const ordinary = { skipped: { orgType: fixed } }
+const withName = (requests: number): Body => ({ name: `made${requests}` })
+const withUsername = (requests: number): Body => ({ username: `made${requests}` })
+const credentials = { password: secret, token: secret, ca: secret, certificate: secret, key: secret }
+
+export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, FieldCases>> => {
+  const roleId = fixture.id('role')
+  const teamIds = [fixture.id('team')]
+  const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
+  const team: FieldCases = {
+    values: { permission: 'write', is_custom: true, assignedRoleIDs: [roleId], type: 'kubernetes' },
+    beside: () => ({ permission: 'custom' }),
+    shownAs: { assignedRoleIDs: 'role_ids' },
+  }
+  const upload = {
+    document: 'answers say whether there is one: test/contracts/documents.test.ts',
+    fileName: 'the name of the download: test/contracts/documents.test.ts',
+  }
+  const dating = {
+    effectiveFrom: 'dates a change: test/contracts reads the versions of the terms',
+    reopen: 'allows a change of the past: test/contracts reads the versions of the terms',
+  }
+  const contract: FieldCases = {
+    beside: () => ({ quota: { limit: 5 } }),
+    values: {
+      'emails/usageAlertClient': ['changed@example.com'],
+      'quota/alertThresholds': [70],
+      start: 1,
+      restrictions: '{"offlineTtlDays":30}',
+    },
+    skipped: upload,
+  }
+  const repository: FieldCases = { skipped: credentials, values: { plain_http: false } }
+  return {
+    'platform.changeBranding': {
+      values: { logo: picture, favicon: picture },
+      skipped: {
+        favicon: 'the pictures that are made of it are shown',
+        favicons: 'the pictures that are made of favicon are shown',
+      },
+    },
+    'identity.editProfile': {
+      skipped: { name: fixed, email: 'must be another verified address: test/identity' },
+    },
+    'identity.adminUpdateProfile': { skipped: { name: fixed }, values: { email: 'updated@example.com' } },
+    'identity.adminCreateUser': {
+      beside: (requests) => ({ ...withUsername(requests), email: `made${requests}@example.com` }),
+      values: { created_at: '2024-05-01T08:00:00.000Z' },
+      skipped: { password: secret, must_change_password: ofUser, send_notify: 'sends a mail' },
+      shownAs: { created_at: 'created' },
+    },
+    'identity.adminEditUser': {
+      values: { email: 'edited@example.com' },
+      skipped: { password: secret, must_change_password: ofUser, allow_create_organization: ofUser },
+      shownAs: { admin: 'is_admin' },
+    },
+    'organizations.createOrganization': { ...ordinary, beside: withUsername },
+    'organizations.adminCreateOrganization': { ...ordinary, beside: withUsername },
+    'organizations.editOrganization': ordinary,
+    'organizations.editPolicies': {
+      skipped: { require_two_factor: 'needs a second factor of the caller: test/organizations' },
+    },
+    'organizations.createTeam': { ...team, beside: (requests) => ({ ...withName(requests), permission: 'custom' }) },
+    'organizations.editTeam': { ...team, skipped: { permission: 'goes with is_custom: test/organizations' } },
+    'organizations.inviteMember': { values: { team_ids: teamIds } },
+    'organizations.createRobot': { beside: withName, values: { team_ids: teamIds } },
+    'organizations.editRobot': { values: { team_ids: teamIds } },
+    'authz.createRole': {
+      beside: withName,
+      values: { permissions, team_ids: teamIds, teamIDs: teamIds },
+      shownAs: { teamIDs: 'team_ids' },
+    },
+    'authz.updateRole': {
+      values: { permissions, team_ids: teamIds, teamIDs: teamIds },
+      shownAs: { teamIDs: 'team_ids' },
+    },
+    'clusters.updateCluster': {
+      values: { name: fixture.key('cluster'), provider: 'EKS' },
+      skipped: { accessConfig: secret },
+    },
+    'packages.setDriver': {
+      values: { 'driver/pkg3': { driverName: 'ConfigMap' } },
+      shownAs: { 'driver/pkg3': 'data/driver/pkg3' },
+      skipped: {
+        'driver.pkg3.driverName': spelling,
+        'data/driver': spelling,
+        'data/driver.pkg3.driverName': spelling,
+      },
+    },
+    'chart-repositories.createNamed': { ...repository, beside: withName },
+    'chart-repositories.editNamed': repository,
+    'contracts.createContracts': {
+      ...contract,
+      values: { ...contract.values, orgOrUser: fixture.people.owner, end: 5 },
+      shownAs: { products: 'product' },
+      toShown: { products: (sent) => (sent as readonly unknown[])[0] },
+    },
+    'contracts.updateContract': { ...contract, skipped: { ...upload, ...dating } },
+    'contracts.extendContract': { values: { end: 5_000_000_000 }, skipped: dating },
+    'contracts.updatePreferences': {
+      values: { usageAlertClient: ['other@example.com'] },
+      shownAs: { usageAlertClient: 'emails/usageAlertClient' },
+    },
+  }
+}
