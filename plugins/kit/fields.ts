@@ -75,7 +75,7 @@ type Draft<T> = { readonly [K in keyof T]?: unknown }
  */
 export const fieldsOf =
   <T, D extends Draft<T> = Partial<T>>() =>
-  <F extends FieldsOf<T, D>>(fields: F & Readonly<Record<Exclude<keyof F, keyof T>, never>>): F =>
+  <F extends AnyFields>(fields: F & FieldsOf<T, D> & Readonly<Record<Exclude<keyof F, keyof T>, never>>): F =>
     fields
 
 type SentProps<F extends AnyFields> = {

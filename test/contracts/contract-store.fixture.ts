@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { BindingStore, ContractStore } from '../../core/contracts/ports.ts'
 import type { Contract, ContractTerms } from '../../core/contracts/types.ts'
+import { newDetails, newTerms } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 
 export const owner = 11 as AccountId
@@ -12,6 +13,8 @@ const milliseconds = 86_400_000
 export const days = (count: number): Date => new Date(at.getTime() + count * milliseconds)
 
 export const terms = (changes: Partial<ContractTerms> = {}): ContractTerms => ({
+  ...newTerms,
+  ...newDetails,
   name: 'Databases',
   product: 'database',
   features: ['db-backup', 'db-basic'],

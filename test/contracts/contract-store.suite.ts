@@ -142,7 +142,7 @@ export const contractStoreSuite = contractSuite<ContractStoreBench>(about, (onBe
         emails: { ...contract.emails, financeTeam: ['cash@example.com'] },
         bindsNewClusters: true,
       }
-      await bench.contracts.setDetails(contract.id, next, later)
+      await bench.contracts.setDetails(contract.id, { ...contract, ...next }, later)
       t.deepEqual(await bench.contracts.get(owner, contract.id), { ...contract, ...next, version: 2 })
       t.is((await bench.contracts.listTerms(contract.id)).length, 1)
       t.deepEqual(await bench.contracts.get(otherOwner, other.id), other)

@@ -18,6 +18,7 @@ import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
 import { makeSpools } from '../../adapters/system/spools.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
 import type { ContractTerms } from '../../core/contracts/types.ts'
+import { newDetails, newTerms } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { SettleMonth } from '../../core/usage/events/ports.ts'
 import { makeSettleMonth } from '../../core/usage/events/upkeep.ts'
@@ -44,33 +45,15 @@ const sha256 = () => {
 }
 
 const contractTerms: ContractTerms = {
+  ...newTerms,
+  ...newDetails,
   name: 'Databases',
   product: 'database',
-  features: [],
-  emails: {
-    contactPerson: [],
-    signingAuthority: [],
-    licenseUsers: [],
-    financeTeam: [],
-    usageAlertClient: [],
-    usageAlertAdmin: [],
-  },
-  quota: {
-    enabled: false,
-    metric: 'cpu_core_month',
-    limit: 0,
-    alertThresholds: [],
-    disableLicenseOnLimitReached: false,
-  },
+  quota: { ...newTerms.quota, metric: 'cpu_core_month' },
   startsAt: new Date(start * 1000),
   endsAt: new Date((end + 90 * daySeconds) * 1000),
-  allowsOffline: false,
   allowsTrials: true,
   maxTrials: 100,
-  bindsNewClusters: false,
-  disablesAnalytics: false,
-  enablesClientBilling: false,
-  restrictions: '',
 }
 
 export interface Occupied {

@@ -8,6 +8,7 @@ import {
   LicenseSignerPort,
 } from '../../../core/contracts/ports.ts'
 import type { ContractId, ContractTerms } from '../../../core/contracts/types.ts'
+import { newDetails, newTerms } from '../../../core/contracts/types.ts'
 import { ClockPort, laterByDays } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
@@ -19,17 +20,11 @@ const begunBefore = 150
 const endsAfter = 300
 
 const termsOf = (now: Date, name: string): ContractTerms => ({
+  ...newTerms,
+  ...newDetails,
   name,
   product: 'database',
   features: ['database-enterprise'],
-  emails: {
-    contactPerson: [],
-    signingAuthority: [],
-    licenseUsers: [],
-    financeTeam: [],
-    usageAlertClient: [],
-    usageAlertAdmin: [],
-  },
   quota: {
     enabled: true,
     metric: 'cpu_core_month',
@@ -42,10 +37,7 @@ const termsOf = (now: Date, name: string): ContractTerms => ({
   allowsOffline: true,
   allowsTrials: true,
   maxTrials: 1000,
-  bindsNewClusters: false,
-  disablesAnalytics: false,
   enablesClientBilling: true,
-  restrictions: '',
 })
 
 /** Inserts a contract that began some months ago, to which the clusters are bound since then. */

@@ -1,6 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractStore } from '../../../adapters/sql/contracts/contract-store.ts'
+import { newDetails, newTerms } from '../../../core/contracts/types.ts'
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
@@ -24,33 +25,22 @@ export const addContracts = async (
     const id = await stored.insert(
       ownerId,
       {
+        ...newTerms,
+        ...newDetails,
         name,
         product,
         features,
-        emails: {
-          contactPerson: [],
-          signingAuthority: [],
-          licenseUsers: [],
-          financeTeam: [],
-          usageAlertClient: [],
-          usageAlertAdmin: [],
-        },
         quota: {
+          ...newTerms.quota,
           enabled: quota !== undefined,
           metric: quota?.metric ?? 'cpu_core_month',
           limit: quota?.limit ?? 0,
-          alertThresholds: [],
-          disableLicenseOnLimitReached: false,
         },
         startsAt: new Date(start * 1000),
         endsAt: new Date(end * 1000),
-        allowsOffline: false,
         allowsTrials: true,
         maxTrials: 1000,
-        bindsNewClusters: false,
-        disablesAnalytics: false,
         enablesClientBilling: true,
-        restrictions: '',
       },
       new Date(start * 1000),
     )
