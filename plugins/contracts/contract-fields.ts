@@ -118,7 +118,7 @@ const quotaFields = fieldsOf<ContractQuota>()({
   }),
 })
 
-export const ContractEmail = answer(shownProps(emailFields, 'owner'), 'ContractEmail')
+const ContractEmail = answer(shownProps(emailFields, 'owner'), 'ContractEmail')
 export const AdministeredContractEmail = answer(shownProps(emailFields, 'site-admin'), 'AdministeredContractEmail')
 const QuotaRule = answer(shownProps(quotaFields, 'owner'), 'QuotaRule')
 
