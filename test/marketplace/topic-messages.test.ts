@@ -12,7 +12,7 @@ const example = {
   MessageId: '22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324',
   TopicArn: 'arn:aws:sns:us-west-2:123456789012:MyTopic',
   Subject: 'My First Message',
-  Message: 'Hello fixture!',
+  Message: 'Hello world!',
   Timestamp: '2012-05-02T00:54:06.655Z',
 } as const
 const url = `https://sns.us-west-2.amazonaws.com/SimpleNotificationService-${'a'.repeat(32)}.pem`
@@ -102,12 +102,12 @@ test('a message counts if it is signed, of a topic that is heard, and of the las
   }
   const { verify, fetched } = fixture(certificatePem)
   const verified = await verify(signed())
-  t.true(isRight(verified) && verified.right.text === 'Hello fixture!' && verified.right.id === example.MessageId)
+  t.true(isRight(verified) && verified.right.text === 'Hello world!' && verified.right.id === example.MessageId)
   await verify(signed({ Message: 'another' }))
   t.is(fetched(), 1, 'the certificate is kept')
   const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
   const wrong: Readonly<Record<string, unknown>> = {
-    tampered: { ...signed(), Message: 'Hello, fixture!' },
+    tampered: { ...signed(), Message: 'Hello, world!' },
     'version 1': {
       ...signed({ SignatureVersion: '1' }),
       Signature: sign('sha1', Buffer.from(canonicalText(example)), privateKey).toString('base64'),
