@@ -12,8 +12,9 @@ export interface IdList<Id extends number, B, R> {
 }
 
 /**
- * Composes a statement for lists of 1, 10, 100 and 500 ids, so that few statements exist. `build` gets the places of
- * the ids, which are values of `column`.
+ * Composes a statement for lists of 1, 10, 100 and 500 ids, so that few statements exist. The first one is composed at
+ * once, the others when a list of their length first comes: most processes never need them. `build` gets the
+ * placeholders of the ids, which are values of `column`.
  */
 export const idList = <Id extends number, P extends Columns, R extends Columns>(
   db: Pick<SqlDatabase, 'prepare'>,
@@ -22,23 +23,26 @@ export const idList = <Id extends number, P extends Columns, R extends Columns>(
   rows: R,
   build: (k: Knex, p: Slots<P>, ids: readonly Slot<'integer'>[]) => Knex.QueryBuilder,
 ): IdList<Id, Binds<P>, Row<R>> => {
-  const statements = listLengths.map((length) => {
-    const names = Array.from({ length }, (_, index) => `id${index}`)
-    const ids: Columns = Object.fromEntries(names.map((name) => [name, column as Column<never>]))
-    const statement = db.prepare({ ...params, ...ids } as P, rows, (k, p) =>
-      build(
-        k,
-        p,
-        names.map((name) => (p as unknown as Record<string, unknown>)[name] as Slot<'integer'>),
-      ),
-    )
-    return { length, statement: statement as unknown as Prepared<Record<string, unknown>, Row<R>> }
-  })
+  const statements = new Map<number, Placed<Row<R>>>()
+  const statementOf = (length: number): Placed<Row<R>> =>
+    getOrMake(statements, length, () => {
+      const names = Array.from({ length }, (_, index) => `id${index}`)
+      const ids: Columns = Object.fromEntries(names.map((name) => [name, column as Column<never>]))
+      const statement = db.prepare({ ...params, ...ids } as P, rows, (k, p) =>
+        build(
+          k,
+          p,
+          names.map((name) => (p as unknown as Record<string, unknown>)[name] as Slot<'integer'>),
+        ),
+      )
+      return statement as unknown as Placed<Row<R>>
+    })
+  statementOf(listLengths[0])
   return {
     statementFor(ids) {
-      const fitting = statements.find(({ length }) => length >= ids.length)
-      if (fitting === undefined) throw new RangeError(`A list of ${ids.length} ids is longer than ${longestList}.`)
-      return fitting.statement
+      const length = listLengths.find((each) => each >= ids.length)
+      if (length === undefined) throw new RangeError(`A list of ${ids.length} ids is longer than ${longestList}.`)
+      return statementOf(length)
     },
   }
 }
