@@ -15,6 +15,7 @@ import { storeFixture } from './stored-fixture.ts'
 import type { Fixture } from './fixture.ts'
 import { clusterNameOf, nameOf } from './account-names.ts'
 import { anyFixture, questionsOf, fixtureUsers } from './fixture.ts'
+import { repeats } from '../support/thorough.ts'
 
 const accountsOf = (fixture: Fixture, userId: number) => [
   userId,
@@ -60,7 +61,7 @@ const ask = async (db: SqlDatabase, userId: number, accountId: number, objects: 
 }
 
 for (const database of eachDatabase()) {
-  const fixtures = database.name === 'sqlite' ? 40 : 12
+  const fixtures = database.name === 'sqlite' ? repeats(16, 60) : repeats(4, 12)
 
   test(`${database.name}: a batch answers what a naive walk over the fixture finds`, async (t) => {
     await fc.assert(

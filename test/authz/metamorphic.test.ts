@@ -9,6 +9,7 @@ import { roleBench } from './role-bench.ts'
 import { storeFixture } from './stored-fixture.ts'
 import type { Fixture, FixtureGrant, FixtureOrg, FixtureTeam } from './fixture.ts'
 import { anyFixture, questionsOf, fixtureUsers } from './fixture.ts'
+import { repeats } from '../support/thorough.ts'
 
 const orgId = 11
 const otherOrgId = 12
@@ -65,7 +66,7 @@ const given = (fixture: Fixture, change: Change): Fixture =>
   }))
 
 for (const database of eachDatabase()) {
-  const runs = database.name === 'sqlite' ? 40 : 8
+  const runs = database.name === 'sqlite' ? repeats(16, 60) : repeats(4, 8)
 
   const within = async <A>(fixture: Fixture, use: (db: SqlDatabase) => Promise<A>): Promise<A> => {
     const db = await database.open()

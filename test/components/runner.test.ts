@@ -1,6 +1,6 @@
 // process: own - starts and stops components
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
@@ -135,6 +135,17 @@ test('a slow run has the faults and the races', (t) => {
       kind,
     )
   t.false(isSlow('test/authz/role-rules.test.ts'))
+})
+
+test('a slow run has each file that a thorough run repeats', (t) => {
+  const repeated = testFilesOf(repositoryFiles(root)).filter((file) =>
+    readFileSync(join(root, file), 'utf8').includes("/thorough.ts'"),
+  )
+  t.true(repeated.length > 5)
+  t.deepEqual(
+    repeated.filter((file) => !isSlow(file)),
+    [],
+  )
 })
 
 test('a run of everything leaves out only what the slow run has', (t) => {

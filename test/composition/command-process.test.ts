@@ -383,25 +383,20 @@ for (const [how, command, words] of [
   ['npx', 'npx', ['--no', 'moorage', 'serve']],
 ] as const) {
   test(`${how}: SIGTERM stops the service in order, and leaves no process behind`, async (t) => {
-    const listeners = {
-      MOORAGE_LISTEN: '127.0.0.1:0',
-      MOORAGE_OPS_LISTEN: '127.0.0.1:0',
-      MOORAGE_HELM: 'off',
-      MOORAGE_DRAIN_SECONDS: '0',
-      MOORAGE_LOG_FORMAT: 'json',
-    }
+    const settings = { ...(await testEnvironment(join(folder, command), 'sqlite')), MOORAGE_LOG_FORMAT: 'json' }
     const log = join(folder, `${command}.log`)
     const file = openSync(log, 'w')
     // A file, since npx ends before the service does.
     const child = spawn(command, words, {
       cwd: root,
-      env: cleanEnvironment({ TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, command), ...listeners }),
+      env: cleanEnvironment({ TMPDIR: folder, ...settings }),
       stdio: ['ignore', file, file],
     })
     closeSync(file)
     const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
     const said = (): string => readFileSync(log, 'utf8')
-    await until(async () => /Health +\S+\n/.test(said()) || child.exitCode !== null)
+    const isReady = (): boolean => /Health +\S+\n/.test(said()) && /"pid":\d+/.test(said())
+    await until(async () => isReady() || child.exitCode !== null)
     const pid = Number(/"pid":(\d+)/.exec(said())?.[1])
     t.true(pid > 0, said())
     t.teardown(() => isRunning(pid) && process.kill(pid, 'SIGKILL'))

@@ -152,7 +152,7 @@ test('a process that is killed again and again has lost nothing that it acknowle
   await besiege(
     t,
     makeHouse((folder) => `sqlite:${join(folder, 'moorage.sqlite')}`),
-    { kills: 3, writers: 6, between: 30 },
+    { kills: repeats(2, 6), writers: 6, between: 30 },
   )
 })
 
@@ -168,7 +168,7 @@ withMariaDb(
     const madeGood = await besiege(
       t,
       makeHouse(() => url.href),
-      { kills: repeats(4, 10), writers: 50, between: 40, moment, keyed: 'all' },
+      { kills: repeats(2, 10), writers: 50, between: 40, moment, keyed: 'all' },
     )
     t.log(`${madeGood} changes had been made without an answer`)
     t.true(madeGood > 0)

@@ -32,11 +32,11 @@ export const askable = (service: PopulatedService): readonly Asked[] =>
 export type Rotation = <A>(kind: string, all: readonly A[]) => readonly A[]
 
 /**
- * All of it where a place of that kind is met for the first time, and a third of it, in turn, at the further ones,
- * which the same code reads. A thorough run tries all of it everywhere.
+ * Returns all of it where a place of that kind occurs for the first time, and a sixteenth of it, in rotation, at the
+ * further ones, which the same code reads. A thorough run tries all of it everywhere.
  */
 export const makeRotation = (): Rotation => {
-  const shares = repeats(3, 1)
+  const shares = repeats(16, 1)
   const met = new Set<string>()
   let turn = 0
   return (kind, all) => {

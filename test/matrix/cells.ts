@@ -65,13 +65,13 @@ export const show = ({ route, method, caller, how, expected, status, text }: Cel
 const endsTheSession = (route: AssembledRoute): boolean => route.fullPath.endsWith('/user/signout')
 
 /**
- * Two of the ways to send a token, in turn; all of them in a thorough run. One reader takes the token from all of them,
- * before the route is known. Each route and each caller meets each way.
+ * Returns one of the ways to send a token, in rotation; all of them in a thorough run. One reader takes the token from
+ * all of them before the route is known. Each route and each caller meets each way.
  */
 const waysOf = ({ presented }: Caller, turn: number): readonly Presented[] => {
   const byToken = presented.filter(({ carrier }) => carrier === 'token')
   const chosen = new Set(
-    Array.from({ length: repeats(2, byToken.length) }, (_, index) => byToken[(2 * turn + index) % byToken.length]),
+    Array.from({ length: repeats(1, byToken.length) }, (_, index) => byToken[(turn + index) % byToken.length]),
   )
   return presented.filter((each) => each.carrier !== 'token' || chosen.has(each))
 }

@@ -16,7 +16,7 @@ import { must } from './two-instances.ts'
 const test = needing('mariadb')
 
 const password = 'quiet-lantern-over-water-17'
-const rounds = repeats(6, 60)
+const rounds = repeats(3, 60)
 
 /** Two processes of the service on one database. */
 interface Pair {

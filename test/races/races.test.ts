@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import { needing } from '../support/components/needing.ts'
+import { repeats } from '../support/thorough.ts'
 import type { SendOptions } from '../support/send-json.ts'
 import { brokenInvariants } from './invariants.ts'
 import type { Person, TwoInstances } from './two-instances.ts'
@@ -39,12 +40,12 @@ let named = 0
 const name = (word: string): string => `${word}-${(named += 1)}`
 
 /**
- * Rounds of one race, then the invariants of the whole database. One race after the other, so that a broken one is
- * known by its name.
+ * Declares a race of so many rounds in a thorough run, and of every second round otherwise; then the invariants of the
+ * whole database. One race after the other, so that a broken one is known by its name.
  */
 const race = (title: string, rounds: number, round: (t: ExecutionContext, round: number) => Promise<void>): void => {
   test.serial(title, async (t) => {
-    for (let n = 0; n < rounds; n++) await round(t, n)
+    for (let n = 0; n < rounds; n += repeats(2, 1)) await round(t, n)
     t.deepEqual(await brokenInvariants(fixture.database), [])
   })
 }

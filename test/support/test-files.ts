@@ -34,11 +34,18 @@ const onlySlow = [
 /** Life cycles, faults and races, which start processes, kill them and wait for them; and what a thorough run repeats. */
 const slow = [
   ...onlySlow,
+  'test/authz/access-memory',
+  'test/authz/differential',
+  'test/authz/metamorphic',
+  'test/backup/drill',
+  'test/charts/as-helm',
+  'test/charts/check-values',
+  'test/charts/schema-references',
   'test/composition/command-process.',
   'test/composition/jobs.',
   'test/faults/',
-  'test/inputs/addresses',
-  'test/inputs/bodies',
+  'test/inputs/',
+  'test/matrix/',
   'test/packages/faults/',
   'test/packages/life-cycle',
   'test/quick-start/',
@@ -90,6 +97,30 @@ export const testsTouchedBy = (
   // A set that grows while it is walked is walked to its new end.
   for (const file of touched) for (const importer of importers.get(file) ?? []) touched.add(importer)
   return tests.filter((file) => touched.has(file))
+}
+
+/**
+ * Returns the test files that import a module by the fewest steps, at most four: those of its part, or of any part if
+ * its own has none. Files that are slow are left out.
+ */
+export const nearestTests = (
+  root: string,
+  module: string,
+  files: readonly string[] = repositoryFiles(root),
+): readonly string[] => {
+  const importers = importersIn(root, files)
+  const nearest = (isNear: (test: string) => boolean): readonly string[] => {
+    const seen = new Set([module])
+    for (let level = [module]; level.length > 0;) {
+      level = [...new Set(level.flatMap((file) => importers.get(file) ?? []))].filter((file) => !seen.has(file))
+      for (const file of level) seen.add(file)
+      const near = testFilesOf(level).filter((file) => !isSlow(file) && isNear(file))
+      if (near.length > 0) return near.sort().slice(0, 4)
+    }
+    return []
+  }
+  const own = nearest((test) => kindOf(test) === kindOf(module))
+  return own.length > 0 ? own : nearest(() => true)
 }
 
 /** Import, re-export, dynamic import, and a file named relative to its module. */
