@@ -111,3 +111,28 @@ for (const [key, ways] of Object.entries(expectedWays)) {
     t.true(holds(key, outsider, {}, true))
   })
 }
+
+test('a confined subject holds nothing outside of its account, and no right of its own', (t) => {
+  const owners = member({ level: 'owner' })
+  for (const type of schema.types.values()) {
+    const held = (isConfined: boolean, changes: Partial<ObjectFact>) =>
+      evaluate(type, { userId, isSiteAdmin: false, isConfined, context: owners }, object(type.type, changes))
+    t.is(held(true, { ownerId: userId }), 0n, type.type)
+    t.is(held(true, {}), held(false, {}), type.type)
+  }
+  const user = schema.types.get('user')
+  if (user === undefined) return t.fail('no type user')
+  const itself = { userId, isSiteAdmin: false, context: outsider }
+  t.not(evaluate(user, { ...itself, isConfined: false }, object('user', { id: userId })), 0n)
+  t.is(evaluate(user, { ...itself, isConfined: true }, object('user', { id: userId })), 0n)
+})
+
+test('an object whose container is unknown has no relation through it', (t) => {
+  const contained = [...schema.types.values()].filter(({ container }) => container !== undefined)
+  t.true(contained.length > 0)
+  for (const type of contained) {
+    const { container: _, ...alone } = object(type.type)
+    const subject = { userId, isSiteAdmin: false, isConfined: false, context: outsider }
+    t.is(evaluate(type, subject, alone), 0n, type.type)
+  }
+})

@@ -1,6 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { compileSchema } from '../../core/authz/schema.ts'
 import { mayGivePermissions, parseRoleName, parseRolePermissions } from '../../core/authz/role-rules.ts'
 import type { AccessContext } from '../../core/kernel/access.ts'
 import { permissionKey, levels } from '../../core/kernel/access.ts'
@@ -53,6 +54,25 @@ test('a list of permissions is taken with all required companions, each once, so
       if (isRight(parsed)) t.deepEqual(parsed.right.map(permissionKey), [...keys].sort())
     }),
   )
+})
+
+test('a required companion must be in the same role, and an optional one need not be', (t) => {
+  const ref = (action: string) => ({ namespace: 'ship_mgmt', action })
+  const associated = [
+    { ...ref('view ships'), required: true },
+    { ...ref('name ships'), required: false },
+  ]
+  const permissions = ['sail ships', 'view ships', 'name ships'].map((action) => ({
+    ...ref(action),
+    description: '',
+    level: 'read' as const,
+    ...(action === 'sail ships' ? { associated } : {}),
+  }))
+  const compiledShips = compileSchema({ permissions, objectTypes: [] })
+  if (isLeft(compiledShips)) return t.fail(compiledShips.left.join())
+  const parsed = parseRolePermissions(compiledShips.right, [ref('sail ships')])
+  t.deepEqual(isLeft(parsed) && parsed.left.errors, ['ship_mgmt: sail ships requires ship_mgmt: view ships'])
+  t.true(isRight(parseRolePermissions(compiledShips.right, [ref('sail ships'), ref('view ships')])))
 })
 
 test('an unknown permission is refused before a missing companion, and named', (t) => {

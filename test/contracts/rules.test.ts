@@ -241,6 +241,33 @@ test('terms out of their limits are refused, whatever else they are', (t) => {
   t.true(isLeft(parseTerms({ name: 'a', product: 'b', features: ['c'] }, undefined)), 'start and end are needed')
 })
 
+test('terms take the greatest number of features and of trials, and no more', (t) => {
+  const given = { name: 'a', product: 'b', startsAt: new Date(0), endsAt: new Date(1000) }
+  const accepts = (changes: ContractDraft): boolean => isRight(parseTerms({ ...given, ...changes }, undefined))
+  const features = (count: number) => Array.from({ length: count }, (_, n) => `f${n}`)
+  t.deepEqual(
+    [0, 1, 100, 101].map((count) => accepts({ features: features(count) })),
+    [false, true, true, false],
+  )
+  t.deepEqual(
+    [-1, 0, 1_000_000, 1_000_001, 0.5].map((maxTrials) => accepts({ features: ['c'], maxTrials })),
+    [false, true, true, false, false],
+  )
+})
+
+test('terms that say no more have ten trials that are off, and nothing else on', (t) => {
+  const given = { name: 'a', product: 'b', features: ['c'], startsAt: new Date(0), endsAt: new Date(1000) }
+  t.like(unwrap(parseTerms(given, undefined)), {
+    allowsOffline: false,
+    allowsTrials: false,
+    maxTrials: 10,
+    bindsNewClusters: false,
+    disablesAnalytics: false,
+    enablesClientBilling: false,
+    restrictions: '',
+  })
+})
+
 test('a contract with a life of licenses that cannot be read, from before it was refused, can be changed', (t) => {
   const restrictions = '{"offlineTtlDays":"30"}'
   fc.assert(
