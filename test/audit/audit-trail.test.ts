@@ -13,20 +13,20 @@ import type { AuditEntry } from '../../core/kernel/unit-of-work.ts'
 import { callBy, principal } from '../authz/callers.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
-import type { AuditBench } from './audit-bench.ts'
-import { auditBench, auditKey, entry, otherTenant, someCall, tenant } from './audit-bench.ts'
+import type { AuditFixture } from './audit.fixture.ts'
+import { makeAuditFixture, auditKey, entry, otherTenant, someCall, tenant } from './audit.fixture.ts'
 
 const firstPage = { page: 1, limit: 30 }
 const Refused = defineFailure('Refused', 'Conflict', 'A failure of this test.')
 
 for (const database of eachDatabase()) {
-  const onBench = casesOf(database.name, async () => auditBench(await database.open()))
+  const onBench = casesOf(database.name, async () => makeAuditFixture(await database.open()))
 
-  onBench('a row tells who, on whose behalf, how, from where, what, and when by the database', async (t, bench) => {
-    const before = await bench.db.now()
-    await bench.record(entry())
-    const after = await bench.db.now()
-    const { items, total } = await bench.log.list({ tenantId: tenant }, firstPage)
+  onBench('a row tells who, on whose behalf, how, from where, what, and when by the database', async (t, fixture) => {
+    const before = await fixture.db.now()
+    await fixture.record(entry())
+    const after = await fixture.db.now()
+    const { items, total } = await fixture.log.list({ tenantId: tenant }, firstPage)
     t.is(total, 1)
     t.like(items[0], {
       tenantId: tenant,
@@ -50,20 +50,20 @@ for (const database of eachDatabase()) {
     t.true(before <= at && at <= after)
   })
 
-  onBench('a refusal, a throw and a caller without a name leave what they should', async (t, bench) => {
-    await bench.unitOfWork.run(someCall, async ({ audit }) => {
+  onBench('a refusal, a throw and a caller without a name leave what they should', async (t, fixture) => {
+    await fixture.unitOfWork.run(someCall, async ({ audit }) => {
       await audit.record(entry())
       return left(Refused('no'))
     })
     await t.throwsAsync(
-      bench.unitOfWork.run(someCall, async ({ audit }) => {
+      fixture.unitOfWork.run(someCall, async ({ audit }) => {
         await audit.record(entry())
         throw new Error('broken')
       }),
     )
-    t.is((await bench.log.list({}, firstPage)).total, 0)
-    await bench.write({ ...someCall, principal: undefined }, { action: 'a.b', objectType: 'x' })
-    t.like((await bench.log.list({}, firstPage)).items[0], {
+    t.is((await fixture.log.list({}, firstPage)).total, 0)
+    await fixture.write({ ...someCall, principal: undefined }, { action: 'a.b', objectType: 'x' })
+    t.like((await fixture.log.list({}, firstPage)).items[0], {
       tenantId: 0,
       actorId: undefined,
       method: 'none',
@@ -72,15 +72,15 @@ for (const database of eachDatabase()) {
     })
   })
 
-  onBench('each tenant has its own chain, and both are whole', async (t, bench) => {
-    await bench.record(
+  onBench('each tenant has its own chain, and both are whole', async (t, fixture) => {
+    await fixture.record(
       entry(),
       entry({ tenantId: otherTenant }),
       entry({ objectName: 'ünïcode 𝕏' }),
       entry({ tenantId: otherTenant }),
       entry(),
     )
-    t.deepEqual(await bench.verdicts(), {
+    t.deepEqual(await fixture.verdicts(), {
       [tenant]: { state: 'whole', rows: 3 },
       [otherTenant]: { state: 'whole', rows: 2 },
     })
@@ -96,41 +96,41 @@ for (const database of eachDatabase()) {
       'altered',
     ],
   ] as const) {
-    onBench(`${title} breaks the chain there`, async (t, bench) => {
-      await bench.record(entry(), entry(), entry())
-      const { items } = await bench.log.list({}, firstPage)
+    onBench(`${title} breaks the chain there`, async (t, fixture) => {
+      await fixture.record(entry(), entry(), entry())
+      const { items } = await fixture.log.list({}, firstPage)
       const { where, change } = spoil(items[1]?.id ?? 0)
-      await bench.db.query((k) => k('audit_events').where(where).update(change))
-      t.is((await bench.verdicts())[tenant]?.state, verdict)
+      await fixture.db.query((k) => k('audit_events').where(where).update(change))
+      t.is((await fixture.verdicts())[tenant]?.state, verdict)
     })
   }
 
-  onBench('a row taken from the middle breaks the chain, one from the end cuts it', async (t, bench) => {
-    await bench.record(entry(), entry(), entry(), entry({ tenantId: otherTenant }), entry({ tenantId: otherTenant }))
-    const ids = (await bench.log.list({}, firstPage)).items.map(({ id }) => id).reverse()
-    await bench.db.query((k) =>
+  onBench('a row taken from the middle breaks the chain, one from the end cuts it', async (t, fixture) => {
+    await fixture.record(entry(), entry(), entry(), entry({ tenantId: otherTenant }), entry({ tenantId: otherTenant }))
+    const ids = (await fixture.log.list({}, firstPage)).items.map(({ id }) => id).reverse()
+    await fixture.db.query((k) =>
       k('audit_events')
         .whereIn('id', [ids[1] ?? 0, ids[4] ?? 0])
         .delete(),
     )
-    t.deepEqual(await bench.verdicts(), {
+    t.deepEqual(await fixture.verdicts(), {
       [tenant]: { state: 'altered', rows: 2, brokenAt: ids[2] ?? 0 },
       [otherTenant]: { state: 'cut', rows: 1 },
     })
   })
 
-  onBench('a chain whose end is not recorded any more is found, whatever its rows say', async (t, bench) => {
-    await bench.record(entry(), entry(), entry({ tenantId: otherTenant }))
-    await bench.db.query((k) => k('audit_heads').where('tenant_id', tenant).delete())
-    t.deepEqual(await bench.verdicts(), {
+  onBench('a chain whose end is not recorded any more is found, whatever its rows say', async (t, fixture) => {
+    await fixture.record(entry(), entry(), entry({ tenantId: otherTenant }))
+    await fixture.db.query((k) => k('audit_heads').where('tenant_id', tenant).delete())
+    t.deepEqual(await fixture.verdicts(), {
       [tenant]: { state: 'headless', rows: 0 },
       [otherTenant]: { state: 'whole', rows: 1 },
     })
   })
 
-  onBench('a forged row without the key is found', async (t, bench) => {
-    await bench.record(entry())
-    const [row] = await bench.db.query<Record<string, unknown>>((k) => k('audit_events').select('*'))
+  onBench('a forged row without the key is found', async (t, fixture) => {
+    await fixture.record(entry())
+    const [row] = await fixture.db.query<Record<string, unknown>>((k) => k('audit_events').select('*'))
     const forged = {
       ...row,
       id: Number(row?.['id']) + 1,
@@ -139,55 +139,55 @@ for (const database of eachDatabase()) {
     }
     // The database computes it.
     delete (forged as Record<string, unknown>)['actor_key']
-    await bench.db.query((k) => k('audit_events').insert(forged))
-    await bench.db.query((k) => k('audit_heads').update({ hash: forged.hash }))
-    t.like((await bench.verdicts())[tenant], { state: 'altered', rows: 2 })
+    await fixture.db.query((k) => k('audit_events').insert(forged))
+    await fixture.db.query((k) => k('audit_heads').update({ hash: forged.hash }))
+    t.like((await fixture.verdicts())[tenant], { state: 'altered', rows: 2 })
   })
 
-  onBench('concurrent changes of one tenant, its first ones included, make one whole chain', async (t, bench) => {
+  onBench('concurrent changes of one tenant, its first ones included, make one whole chain', async (t, fixture) => {
     const record = () =>
-      bench.unitOfWork.run(someCall, async ({ audit }) => {
+      fixture.unitOfWork.run(someCall, async ({ audit }) => {
         await audit.record(entry())
         return right(undefined)
       })
     await Promise.all(Array.from({ length: 12 }, record))
-    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 12 } })
+    t.deepEqual(await fixture.verdicts(), { [tenant]: { state: 'whole', rows: 12 } })
   })
 
-  onBench('changes that record for two tenants in opposite orders all come through', async (t, bench) => {
+  onBench('changes that record for two tenants in opposite orders all come through', async (t, fixture) => {
     const both = (first: AccountId, second: AccountId) =>
-      bench.unitOfWork.run(someCall, async ({ audit }) => {
+      fixture.unitOfWork.run(someCall, async ({ audit }) => {
         await audit.record(entry({ tenantId: first }))
         await audit.record(entry({ tenantId: second }))
         return right(undefined)
       })
-    await bench.record(entry(), entry({ tenantId: otherTenant }))
+    await fixture.record(entry(), entry({ tenantId: otherTenant }))
     await Promise.all(Array.from({ length: 20 }, () => [both(tenant, otherTenant), both(otherTenant, tenant)]).flat())
-    t.deepEqual(await bench.verdicts(), {
+    t.deepEqual(await fixture.verdicts(), {
       [tenant]: { state: 'whole', rows: 41 },
       [otherTenant]: { state: 'whole', rows: 41 },
     })
   })
 
-  onBench('rows of one change keep their order', async (t, bench) => {
-    await bench.unitOfWork.run(someCall, async ({ audit }) => {
+  onBench('rows of one change keep their order', async (t, fixture) => {
+    await fixture.unitOfWork.run(someCall, async ({ audit }) => {
       for (const objectId of [1, 2, 3]) await audit.record(entry({ objectId }))
       return right(undefined)
     })
-    const { items } = await bench.log.list({}, firstPage)
+    const { items } = await fixture.log.list({}, firstPage)
     t.deepEqual(
       items.map(({ objectId }) => objectId),
       [3, 2, 1],
     )
-    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 3 } })
+    t.deepEqual(await fixture.verdicts(), { [tenant]: { state: 'whole', rows: 3 } })
   })
 
   onBench(
     'the log filters by action, actor in any case, and time; a tenant sees its own rows only',
-    async (t, bench) => {
-      await bench.record(entry(), entry({ action: 'role.deleted' }), entry({ tenantId: otherTenant }))
-      const total = async (filter: Parameters<AuditBench['log']['list']>[0]) =>
-        (await bench.log.list(filter, firstPage)).total
+    async (t, fixture) => {
+      await fixture.record(entry(), entry({ action: 'role.deleted' }), entry({ tenantId: otherTenant }))
+      const total = async (filter: Parameters<AuditFixture['log']['list']>[0]) =>
+        (await fixture.log.list(filter, firstPage)).total
       t.is(await total({}), 3)
       t.is(await total({ tenantId: tenant }), 2)
       t.is(await total({ tenantId: otherTenant }), 1)
@@ -200,20 +200,20 @@ for (const database of eachDatabase()) {
     },
   )
 
-  onBench('the log comes newest first, in pages', async (t, bench) => {
-    await bench.record(entry({ objectId: 1 }), entry({ objectId: 2 }), entry({ objectId: 3 }))
-    const second = await bench.log.list({ tenantId: tenant }, { page: 2, limit: 2 })
+  onBench('the log comes newest first, in pages', async (t, fixture) => {
+    await fixture.record(entry({ objectId: 1 }), entry({ objectId: 2 }), entry({ objectId: 3 }))
+    const second = await fixture.log.list({ tenantId: tenant }, { page: 2, limit: 2 })
     t.deepEqual([second.items.map(({ objectId }) => objectId), second.total], [[1], 3])
   })
 
-  onBench('a denial is a row of its own with the result denied', async (t, bench) => {
-    await bench.denials.write(someCall, {
+  onBench('a denial is a row of its own with the result denied', async (t, fixture) => {
+    await fixture.denials.write(someCall, {
       action: 'access.denied',
       objectType: 'role',
       changes: { code: 'AccessDenied' },
     })
-    t.like((await bench.log.list({}, firstPage)).items[0], { result: 'denied', action: 'access.denied', tenantId: 0 })
-    t.deepEqual(await bench.verdicts(), { 0: { state: 'whole', rows: 1 } })
+    t.like((await fixture.log.list({}, firstPage)).items[0], { result: 'denied', action: 'access.denied', tenantId: 0 })
+    t.deepEqual(await fixture.verdicts(), { 0: { state: 'whole', rows: 1 } })
   })
 }
 
@@ -221,12 +221,12 @@ const day = 24 * 3600 * 1000
 const auditRetentionFirstPage = { page: 1, limit: 50 }
 
 /** Retires as the job does, `days` after the rows were written. */
-const retireAfter = async (bench: AuditBench, days: number, retentionDays: number): Promise<readonly string[]> => {
+const retireAfter = async (fixture: AuditFixture, days: number, retentionDays: number): Promise<readonly string[]> => {
   const lines: string[] = []
   const note = (_fields: object, message: string) => void lines.push(message)
   const clock = { now: () => new Date(Date.now() + days * day) }
   const retire = makeRetireEvents({
-    retention: bench.retention,
+    retention: fixture.retention,
     settings: { retentionDays },
     key: auditKey,
     clock,
@@ -237,93 +237,93 @@ const retireAfter = async (bench: AuditBench, days: number, retentionDays: numbe
 }
 
 for (const database of eachDatabase()) {
-  const onBench = casesOf(database.name, async () => auditBench(await database.open()))
+  const onBench = casesOf(database.name, async () => makeAuditFixture(await database.open()))
 
-  onBench('rows that are old enough go, of every account, and what follows still verifies', async (t, bench) => {
-    await bench.record(entry(), entry({ tenantId: otherTenant }), entry())
-    t.is((await retireAfter(bench, 31, 30)).length, 1)
-    t.is((await bench.log.list({}, auditRetentionFirstPage)).total, 0)
-    await bench.record(entry({ objectName: 'later' }), entry({ tenantId: otherTenant }))
-    t.deepEqual(await bench.verdicts(), {
+  onBench('rows that are old enough go, of every account, and what follows still verifies', async (t, fixture) => {
+    await fixture.record(entry(), entry({ tenantId: otherTenant }), entry())
+    t.is((await retireAfter(fixture, 31, 30)).length, 1)
+    t.is((await fixture.log.list({}, auditRetentionFirstPage)).total, 0)
+    await fixture.record(entry({ objectName: 'later' }), entry({ tenantId: otherTenant }))
+    t.deepEqual(await fixture.verdicts(), {
       [tenant]: { state: 'whole', rows: 1 },
       [otherTenant]: { state: 'whole', rows: 1 },
     })
   })
 
-  onBench('younger rows stay, and with 0 days all of them', async (t, bench) => {
-    await bench.record(entry(), entry())
-    await retireAfter(bench, 29, 30)
-    await retireAfter(bench, 10_000, 0)
-    t.is((await bench.log.list({ tenantId: tenant }, auditRetentionFirstPage)).total, 2)
-    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 2 } })
+  onBench('younger rows stay, and with 0 days all of them', async (t, fixture) => {
+    await fixture.record(entry(), entry())
+    await retireAfter(fixture, 29, 30)
+    await retireAfter(fixture, 10_000, 0)
+    t.is((await fixture.log.list({ tenantId: tenant }, auditRetentionFirstPage)).total, 2)
+    t.deepEqual(await fixture.verdicts(), { [tenant]: { state: 'whole', rows: 2 } })
   })
 
-  onBench('more rows than one piece are retired in one run', async (t, bench) => {
-    await bench.record(...Array.from({ length: 3 }, () => entry()))
+  onBench('more rows than one piece are retired in one run', async (t, fixture) => {
+    await fixture.record(...Array.from({ length: 3 }, () => entry()))
     const cutoff = new Date(Date.now() + day)
     const seal = () => new Uint8Array(32)
-    t.deepEqual(await bench.retention.removeOldest(cutoff, 2, seal), { removed: 2, isDone: false })
-    t.deepEqual(await bench.retention.removeOldest(cutoff, 2, seal), { removed: 1, isDone: false })
-    t.deepEqual(await bench.retention.removeOldest(cutoff, 2, seal), { removed: 0, isDone: true })
+    t.deepEqual(await fixture.retention.removeOldest(cutoff, 2, seal), { removed: 2, isDone: false })
+    t.deepEqual(await fixture.retention.removeOldest(cutoff, 2, seal), { removed: 1, isDone: false })
+    t.deepEqual(await fixture.retention.removeOldest(cutoff, 2, seal), { removed: 0, isDone: true })
   })
 
-  onBench('someone without the audit key cannot cut a chain and pretend that it was retired', async (t, bench) => {
-    await bench.record(entry(), entry(), entry())
-    const [first] = await bench.db.query<{ id: number; hash: Uint8Array }>((k) =>
+  onBench('someone without the audit key cannot cut a chain and pretend that it was retired', async (t, fixture) => {
+    await fixture.record(entry(), entry(), entry())
+    const [first] = await fixture.db.query<{ id: number; hash: Uint8Array }>((k) =>
       k('audit_events').orderBy('id').select('id', 'hash').limit(1),
     )
-    await bench.db.query((k) =>
+    await fixture.db.query((k) =>
       k('audit_events')
         .where('id', first?.id ?? 0)
         .delete(),
     )
-    t.is((await bench.verdicts())[tenant]?.state, 'altered')
-    await bench.db.query((k) =>
+    t.is((await fixture.verdicts())[tenant]?.state, 'altered')
+    await fixture.db.query((k) =>
       k('audit_heads')
         .where('tenant_id', tenant)
         .update({ base_hash: first?.hash, base_seal: new Uint8Array(32) }),
     )
-    t.is((await bench.verdicts())[tenant]?.state, 'base-forged')
+    t.is((await fixture.verdicts())[tenant]?.state, 'base-forged')
   })
 
-  onBench('a copy of the log continues after the last row that it contains', async (t, bench) => {
-    await bench.record(
+  onBench('a copy of the log continues after the last row that it contains', async (t, fixture) => {
+    await fixture.record(
       entry({ objectName: 'one' }),
       entry({ tenantId: otherTenant, objectName: 'foreign' }),
       entry({ objectName: 'two' }),
       entry({ objectName: 'three' }),
     )
-    const first = await bench.log.listAfter({ tenantId: tenant }, 0, 2)
+    const first = await fixture.log.listAfter({ tenantId: tenant }, 0, 2)
     t.deepEqual(
       first.map((event) => event.objectName),
       ['one', 'two'],
     )
-    const rest = await bench.log.listAfter({ tenantId: tenant }, first.at(-1)?.id ?? 0, 2)
+    const rest = await fixture.log.listAfter({ tenantId: tenant }, first.at(-1)?.id ?? 0, 2)
     t.deepEqual(
       rest.map((event) => event.objectName),
       ['three'],
     )
-    t.deepEqual(await bench.log.listAfter({ tenantId: tenant }, rest.at(-1)?.id ?? 0, 2), [])
+    t.deepEqual(await fixture.log.listAfter({ tenantId: tenant }, rest.at(-1)?.id ?? 0, 2), [])
   })
 
-  onBench('pages by key and exports return the rows of a plain filter, for each filter', async (t, bench) => {
+  onBench('pages by key and exports return the rows of a plain filter, for each filter', async (t, fixture) => {
     const names = ['ada', 'Ada', 'bob']
     const day = Date.UTC(2026, 4, 1)
     for (let at = 0; at < 40; at += 1) {
       const call = callBy(principal(5 + (at % 3), { login: names[at % 3] ?? '' }), 'authz.createRole')
       const action = at % 4 === 0 ? 'role.deleted' : 'role.created'
-      await bench.write(call, entry({ action, tenantId: at % 5 === 0 ? otherTenant : tenant }))
+      await fixture.write(call, entry({ action, tenantId: at % 5 === 0 ? otherTenant : tenant }))
     }
-    const all = await bench.log.listAfter({}, 0, 100)
+    const all = await fixture.log.listAfter({}, 0, 100)
     t.is(all.length, 40)
     for (const [at, { id }] of all.entries())
-      await bench.db.query((k) =>
+      await fixture.db.query((k) =>
         k('audit_events')
           .where('id', id)
           .update({ at: day + at * 3_600_000 }),
       )
-    const log = makeSqlAuditLog(bench.db, 7)
-    const rows = await bench.log.listAfter({}, 0, 100)
+    const log = makeSqlAuditLog(fixture.db, 7)
+    const rows = await fixture.log.listAfter({}, 0, 100)
     const tenants = [undefined, tenant, otherTenant, 99 as AccountId]
     const actions = [undefined, 'role.deleted', 'role.renamed']
     const sinces = [undefined, new Date(day + 20 * 3_600_000), new Date('2099-01-01T00:00:00Z')]
@@ -362,44 +362,47 @@ for (const database of eachDatabase()) {
 
   onBench(
     'a copy of the whole log waits for a row that is not committed yet, as long as it may still come',
-    async (t, bench) => {
+    async (t, fixture) => {
       const names = async (after: number) =>
-        (await bench.log.listAfter({}, after, 9)).map(({ objectName }) => objectName)
-      await bench.record(
+        (await fixture.log.listAfter({}, after, 9)).map(({ objectName }) => objectName)
+      await fixture.record(
         entry({ objectName: 'one' }),
         entry({ objectName: 'two' }),
         entry({ tenantId: otherTenant, objectName: 'three' }),
       )
       t.deepEqual(await names(0), ['one', 'two', 'three'])
-      const [one, two, three] = await bench.log.listAfter({}, 0, 3)
+      const [one, two, three] = await fixture.log.listAfter({}, 0, 3)
       const taken = async (id: number | undefined): Promise<Record<string, unknown> | undefined> => {
-        const [row] = await bench.db.query<Record<string, unknown>>((k) =>
+        const [row] = await fixture.db.query<Record<string, unknown>>((k) =>
           k('audit_events').where('id', id).select('*'),
         )
-        await bench.db.query((k) => k('audit_events').where('id', id).delete())
+        await fixture.db.query((k) => k('audit_events').where('id', id).delete())
         // The database computes it.
         delete row?.['actor_key']
         return row
       }
-      const put = (row: Record<string, unknown> | undefined) => bench.db.query((k) => k('audit_events').insert(row))
+      const put = (row: Record<string, unknown> | undefined) => fixture.db.query((k) => k('audit_events').insert(row))
       // What another transaction has written and not committed is a number without a row.
       const second = await taken(two?.id)
       t.deepEqual(await names(0), ['one'])
       t.deepEqual(await names(one?.id ?? 0), [])
-      t.is((await bench.log.listAfter({ tenantId: otherTenant }, 0, 9)).length, 1)
+      t.is((await fixture.log.listAfter({ tenantId: otherTenant }, 0, 9)).length, 1)
       await put(second)
       t.deepEqual(await names(one?.id ?? 0), ['two', 'three'])
 
       // Of two missing rows, the later one is committed while the log is read.
-      await bench.record(entry({ objectName: 'four' }))
+      await fixture.record(entry({ objectName: 'four' }))
       const [secondAgain, third] = [await taken(two?.id), await taken(three?.id)]
-      const whileRead: SqlDatabase = { ...bench.db, query: async (build) => (await put(third), bench.db.query(build)) }
+      const whileRead: SqlDatabase = {
+        ...fixture.db,
+        query: async (build) => (await put(third), fixture.db.query(build)),
+      }
       t.deepEqual(await makeSqlAuditLog(whileRead).listAfter({}, one?.id ?? 0, 9), [])
       await put(secondAgain)
       t.deepEqual(await names(one?.id ?? 0), ['two', 'three', 'four'])
 
       await taken(two?.id)
-      await bench.db.query((k) => k('audit_events').update({ at: k.raw('at - 120000') }))
+      await fixture.db.query((k) => k('audit_events').update({ at: k.raw('at - 120000') }))
       t.deepEqual(await names(one?.id ?? 0), ['three', 'four'])
     },
   )
@@ -407,7 +410,7 @@ for (const database of eachDatabase()) {
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
-const bench = () => {
+const fixture = () => {
   const rows: AuditEntry[] = []
   let seconds = 0
   const denials = makeAuditDenials({
@@ -427,7 +430,7 @@ const caller = callBy(principal(5), 'authz.deleteRole')
 const denial = { code: 'AccessDenied', objectType: 'role', objectName: 'Viewers' }
 
 test('the first refusal is written at once, equal ones within a minute are counted', async (t) => {
-  const { rows, denials, wait } = bench()
+  const { rows, denials, wait } = fixture()
   for (let times = 0; times < 5; times += 1) await denials.recordDenial(caller, denial)
   t.deepEqual(rows, [
     { action: 'access.denied', objectType: 'role', objectName: 'Viewers', changes: { code: 'AccessDenied' } },
@@ -441,7 +444,7 @@ test('the first refusal is written at once, equal ones within a minute are count
 })
 
 test('another caller, operation, code or object is another refusal', async (t) => {
-  const { rows, denials } = bench()
+  const { rows, denials } = fixture()
   await denials.recordDenial(caller, denial)
   await denials.recordDenial(callBy(principal(6), 'authz.deleteRole'), denial)
   await denials.recordDenial({ ...caller, operation: 'authz.getRole' }, denial)
@@ -452,7 +455,7 @@ test('another caller, operation, code or object is another refusal', async (t) =
 })
 
 test('what is only counted is written at the stop', async (t) => {
-  const { rows, denials } = bench()
+  const { rows, denials } = fixture()
   await denials.recordDenial(caller, denial)
   await denials.recordDenial(caller, denial)
   await denials.flush()
@@ -466,7 +469,7 @@ test('what is only counted is written at the stop', async (t) => {
 test('one caller writes at most 21 rows a minute however the object is varied, all of them at most 1,001, and none is lost', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 60 }), async (callers, objects) => {
-      const { rows, denials } = bench()
+      const { rows, denials } = fixture()
       for (let user = 1; user <= callers; user += 1) {
         for (let object = 1; object <= objects; object += 1) {
           await denials.recordDenial(callBy(principal(user)), { ...denial, objectName: `object ${object}` })

@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import { catalogue } from './catalogue.ts'
-import { roleBench } from './role-bench.ts'
+import { makeRoleFixture } from './role.fixture.ts'
 import { storeFixture } from './stored-fixture.ts'
 import type { Fixture } from './fixture.ts'
 
@@ -128,7 +128,7 @@ for (const database of eachDatabase()) {
   const onBench = casesOf(database.name, async () => {
     const db = await database.open()
     await storeFixture(db, fixture)
-    return roleBench(db)
+    return makeRoleFixture(db)
   })
 
   onBench('decides by what is stored and by the reach of the token', async (t, { authorizer }) => {

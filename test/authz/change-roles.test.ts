@@ -6,8 +6,8 @@ import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
-import type { RoleBench } from './role-bench.ts'
-import { roleBench } from './role-bench.ts'
+import type { RoleFixture } from './role.fixture.ts'
+import { makeRoleFixture } from './role.fixture.ts'
 import { storeFixture } from './stored-fixture.ts'
 import type { Fixture } from './fixture.ts'
 
@@ -59,14 +59,20 @@ const content = (changes: Partial<CreateRoleInput> = {}) => ({
   ...changes,
 })
 
-const create = (bench: RoleBench, userId: number, changes: Partial<CreateRoleInput> = {}, isSiteAdmin = false) =>
+const create = (bench: RoleFixture, userId: number, changes: Partial<CreateRoleInput> = {}, isSiteAdmin = false) =>
   bench.create(callBy(principal(userId, { isSiteAdmin })), {
     orgId,
     ...content(changes),
   })
 
 const noChange: RoleChange = { name: undefined, description: undefined, permissions: undefined, teamIds: undefined }
-const update = (bench: RoleBench, userId: number, id: RoleId, change: Partial<RoleChange>, expectedVersion?: number) =>
+const update = (
+  bench: RoleFixture,
+  userId: number,
+  id: RoleId,
+  change: Partial<RoleChange>,
+  expectedVersion?: number,
+) =>
   bench.update(callBy(principal(userId)), {
     orgId,
     id,
@@ -78,7 +84,7 @@ for (const database of eachDatabase()) {
   const onBench = casesOf(database.name, async () => {
     const db = await database.open()
     await storeFixture(db, fixture)
-    return roleBench(db)
+    return makeRoleFixture(db)
   })
 
   onBench('a created role is stored with its audit row', async (t, bench) => {

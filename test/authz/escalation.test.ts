@@ -7,7 +7,7 @@ import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { schema } from './catalogue.ts'
-import { roleBench } from './role-bench.ts'
+import { makeRoleFixture } from './role.fixture.ts'
 import { accountRow, storeOrg, storeFixture } from './stored-fixture.ts'
 import { nameOf } from './account-names.ts'
 
@@ -154,7 +154,7 @@ const storeClimb = async (
 }
 
 const heldBy = async (db: SqlDatabase, userId: number, org: number): Promise<readonly string[]> => {
-  const context = await roleBench(db).context(userId, org)
+  const context = await makeRoleFixture(db).context(userId, org)
   return schema.permissions.filter((one) => rightsOf(false, context, schema).holds(one)).map(permissionKey)
 }
 

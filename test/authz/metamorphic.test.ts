@@ -5,7 +5,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import { catalogue } from './catalogue.ts'
-import { roleBench } from './role-bench.ts'
+import { makeRoleFixture } from './role.fixture.ts'
 import { storeFixture } from './stored-fixture.ts'
 import type { Fixture, FixtureGrant, FixtureOrg, FixtureTeam } from './fixture.ts'
 import { anyFixture, questionsOf, fixtureUsers } from './fixture.ts'
@@ -81,7 +81,7 @@ for (const database of eachDatabase()) {
   /** What a person holds on each question, asked within the first organization, also as no member of it. */
   const answers = (fixture: Fixture, userId: number, questions = questionsOf(fixture, userId)) =>
     within(fixture, async (db) => {
-      const bench = roleBench(db)
+      const bench = makeRoleFixture(db)
       const context = await bench.context(userId, orgId)
       return unwrap(await bench.list(callBy(principal(userId)), { context, objects: questions, isBatch: true }))
     })
@@ -156,7 +156,7 @@ for (const database of eachDatabase()) {
     const removals = ['org_members', 'team_members', 'teams', 'team_roles', 'role_permissions', 'roles']
     for (const table of removals) {
       await within(base, async (db) => {
-        const { authorizer } = roleBench(db)
+        const { authorizer } = makeRoleFixture(db)
         const decide = () =>
           authorizer.authorize(
             principal(userId),

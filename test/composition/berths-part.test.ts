@@ -142,7 +142,7 @@ test.serial('its command, its check of doctor, its setting and its migration', a
 
 test('moorage test-port runs the suite of its own port, and ours on the port that it replaces', async (t) => {
   const suite = join(berths, 'store.suite.js')
-  const bench = join(berths, 'bench.js')
+  const bench = join(berths, 'fixtures.js')
   const own = await run(`test-port ${suite} ${bench}`, { MOORAGE_PLUGINS: '' })
   t.is(own.code, 0, own.text)
   t.regex(own.text, /keeps 4 of 4 cases of berth-store\.$/)

@@ -67,7 +67,7 @@ test('a part of another package runs on the installed service, and its suites ru
   const moorage = (words: readonly string[], more: Readonly<Record<string, string>> = settings) =>
     execute('npx', ['--no', 'moorage', ...words], { cwd: home, env: environment(more) })
   for (const port of ['./node_modules/moorage-berths/store.suite.js', 'role-store']) {
-    const { stdout } = await moorage(['test-port', port, './node_modules/moorage-berths/bench.js'], {})
+    const { stdout } = await moorage(['test-port', port, './node_modules/moorage-berths/fixtures.js'], {})
     t.regex(stdout, /keeps (\d+) of \1 cases/)
   }
 

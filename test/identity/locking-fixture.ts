@@ -9,7 +9,7 @@ import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
 import { makeIdentityFixture, password } from './identity-fixture.ts'
 import { passForAttempts } from './pass-for-attempts.ts'
-import { throttleOver } from './throttle-bench.ts'
+import { throttleOver } from './throttle.fixture.ts'
 
 /** Identity with attempts that are counted and locks that are told of, and a clock for both that the test moves. */
 export const makeLockingFixture = (db: SqlDatabase) => {

@@ -9,16 +9,16 @@ import {
 import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
 import { makeCreateTeam, makeDeleteTeam, makeEditTeam } from '../../core/organizations/teams/teams.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
-import { callBy, firstPage, onEachDatabase } from './bench.ts'
+import { callBy, firstPage, onEachDatabase } from './use-cases.fixture.ts'
 
 const blankTeam = { description: '', permission: undefined, type: undefined, roleIds: [] }
 
 onEachDatabase(
   'a new organization has three teams, its maker alone owns it, and one audit row says so',
-  async (t, bench) => {
-    const ada = await bench.user('ada')
-    const made = unwrap(await makeCreateOrganization(bench)(callBy(ada), { name: 'Acme', visibility: 'private' }))
-    const teams = (await bench.teams.list(made.id, firstPage)).items.map(({ team }) => team)
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    const made = unwrap(await makeCreateOrganization(fixture)(callBy(ada), { name: 'Acme', visibility: 'private' }))
+    const teams = (await fixture.teams.list(made.id, firstPage)).items.map(({ team }) => team)
     t.deepEqual(
       teams.map(({ name, permission, type }) => [name, permission, type]),
       [
@@ -27,11 +27,13 @@ onEachDatabase(
         ['Viewers', 'read', 'kubernetes'],
       ],
     )
-    const members = await Promise.all(teams.map(async ({ id }) => (await bench.teams.listMembers(id, firstPage)).items))
+    const members = await Promise.all(
+      teams.map(async ({ id }) => (await fixture.teams.listMembers(id, firstPage)).items),
+    )
     t.deepEqual(members, [[ada], [], []])
-    t.deepEqual(await bench.memberships.find(made.id, ada), { userId: ada, isPublic: false })
+    t.deepEqual(await fixture.memberships.find(made.id, ada), { userId: ada, isPublic: false })
     t.deepEqual(
-      bench.entries.map(({ action, tenantId }) => [action, tenantId]),
+      fixture.entries.map(({ action, tenantId }) => [action, tenantId]),
       [['organization.created', made.id]],
     )
   },
@@ -39,34 +41,34 @@ onEachDatabase(
 
 onEachDatabase(
   'a name is taken by users and organizations alike, in any case, and nothing is left behind',
-  async (t, bench) => {
-    const ada = await bench.user('ada')
-    await bench.organization('Acme', ada)
-    const create = makeCreateOrganization(bench)
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    await fixture.organization('Acme', ada)
+    const create = makeCreateOrganization(fixture)
     for (const name of ['acme', 'ACME', 'Ada', 'ada'])
       t.is(tagOf(await create(callBy(ada), { name })), 'OrganizationNameTaken', name)
     for (const name of ['api', 'a..b', '', 'x'.repeat(41)])
       t.is(tagOf(await create(callBy(ada), { name })), 'OrganizationNameRefused', name)
     t.is(tagOf(await create(callBy(ada), { name: 'fine', orgType: 'client' })), 'OrganizationFieldRefused')
-    t.is((await bench.organizations.listOfUser(ada, firstPage)).total, 1)
+    t.is((await fixture.organizations.listOfUser(ada, firstPage)).total, 1)
   },
 )
 
-onEachDatabase('who may not create organizations is refused, a site admin never', async (t, bench) => {
-  const ada = await bench.user('ada')
-  await bench.database.query((k) => k('users').where('id', ada).update({ allow_create_organization: 0 }))
-  const create = makeCreateOrganization(bench)
+onEachDatabase('who may not create organizations is refused, a site admin never', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  await fixture.database.query((k) => k('users').where('id', ada).update({ allow_create_organization: 0 }))
+  const create = makeCreateOrganization(fixture)
   t.is(tagOf(await create(callBy(ada), { name: 'acme' })), 'OrganizationCreationDenied')
   t.is(tagOf(await create(callBy(ada, { isSiteAdmin: true }), { name: 'acme' })), 'done')
 })
 
 onEachDatabase(
   'an edit is a merge: what is absent stays, empty text clears, an empty visibility changes nothing',
-  async (t, bench) => {
-    const ada = await bench.user('ada')
-    const id = await bench.organization('acme', ada)
-    const other = await bench.organization('other', ada)
-    const edit = makeEditOrganization(bench)
+  async (t, fixture) => {
+    const ada = await fixture.user('ada')
+    const id = await fixture.organization('acme', ada)
+    const other = await fixture.organization('other', ada)
+    const edit = makeEditOrganization(fixture)
     const full = {
       fullName: 'Acme Ltd',
       email: 'a@b.example',
@@ -79,7 +81,7 @@ onEachDatabase(
       await edit(callBy(ada), { id, change: { website: '', visibility: '' }, expectedVersion: undefined }),
     )
     t.like(changed, { ...full, website: '', visibility: 'private', version: 3 })
-    t.is((await bench.organizations.findById(other))?.fullName, '', 'the other organization keeps its profile')
+    t.is((await fixture.organizations.findById(other))?.fullName, '', 'the other organization keeps its profile')
     t.is(
       tagOf(await edit(callBy(ada), { id, change: { website: 'javascript:alert(1)' }, expectedVersion: undefined })),
       'OrganizationFieldRefused',
@@ -89,29 +91,29 @@ onEachDatabase(
   },
 )
 
-onEachDatabase('an old name leads to the organization until it is used again', async (t, bench) => {
-  const ada = await bench.user('ada')
-  const id = await bench.organization('acme', ada)
-  const rename = makeRenameOrganization(bench)
+onEachDatabase('an old name leads to the organization until it is used again', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  const id = await fixture.organization('acme', ada)
+  const rename = makeRenameOrganization(fixture)
   unwrap(await rename(callBy(ada), { id, name: 'Beta' }))
-  t.is((await bench.organizations.findByFormerName('ACME'))?.id, id)
-  t.is((await bench.organizations.findByName('beta'))?.name, 'Beta')
+  t.is((await fixture.organizations.findByFormerName('ACME'))?.id, id)
+  t.is((await fixture.organizations.findByName('beta'))?.name, 'Beta')
   unwrap(await rename(callBy(ada), { id, name: 'BETA' }))
-  t.is(await bench.organizations.findByFormerName('beta'), undefined, 'a change of case leaves no redirect')
+  t.is(await fixture.organizations.findByFormerName('beta'), undefined, 'a change of case leaves no redirect')
   unwrap(await rename(callBy(ada), { id, name: 'acme' }))
-  t.is(await bench.organizations.findByFormerName('acme'), undefined, 'the name is its own again')
-  t.is((await bench.organizations.findByFormerName('beta'))?.id, id)
-  const newcomer = await bench.organization('beta', ada)
-  t.is(await bench.organizations.findByFormerName('beta'), undefined)
+  t.is(await fixture.organizations.findByFormerName('acme'), undefined, 'the name is its own again')
+  t.is((await fixture.organizations.findByFormerName('beta'))?.id, id)
+  const newcomer = await fixture.organization('beta', ada)
+  t.is(await fixture.organizations.findByFormerName('beta'), undefined)
   t.is(tagOf(await rename(callBy(ada), { id, name: 'beta' })), 'OrganizationNameTaken')
   t.is(tagOf(await rename(callBy(ada), { id, name: 'teams' })), 'OrganizationNameRefused')
-  t.is((await bench.organizations.findById(newcomer))?.name, 'beta')
+  t.is((await fixture.organizations.findById(newcomer))?.name, 'beta')
 })
 
-onEachDatabase('an organization goes only when nothing belongs to it, and takes its rows along', async (t, bench) => {
-  const ada = await bench.user('ada')
-  const id = await bench.organization('acme', ada)
-  const other = await bench.organization('other', ada)
+onEachDatabase('an organization goes only when nothing belongs to it, and takes its rows along', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  const id = await fixture.organization('acme', ada)
+  const other = await fixture.organization('other', ada)
   const cluster = {
     provider: 'Generic',
     uid: 'u',
@@ -121,28 +123,28 @@ onEachDatabase('an organization goes only when nothing belongs to it, and takes 
     display_name: 'c',
     created_at: 1,
   }
-  await bench.database.query((k) => k('clusters').insert({ ...cluster, owner_id: id, name: 'prod' }))
-  await bench.database.query((k) => k('clusters').insert({ ...cluster, owner_id: other, name: 'theirs' }))
-  const remove = makeDeleteOrganization(bench)
+  await fixture.database.query((k) => k('clusters').insert({ ...cluster, owner_id: id, name: 'prod' }))
+  await fixture.database.query((k) => k('clusters').insert({ ...cluster, owner_id: other, name: 'theirs' }))
+  const remove = makeDeleteOrganization(fixture)
   const refused = await remove(callBy(ada), id)
   t.like(refused, { left: { tag: 'OrganizationInUse', errors: ['cluster prod'] } })
-  await bench.database.query((k) => k('clusters').where('owner_id', id).delete())
+  await fixture.database.query((k) => k('clusters').where('owner_id', id).delete())
   unwrap(await remove(callBy(ada), id))
-  t.is(await bench.organizations.findById(id), undefined)
+  t.is(await fixture.organizations.findById(id), undefined)
   for (const table of ['teams', 'team_members', 'org_members']) {
-    const left = await bench.database.query<{ org_id: number }>((k) => k(table).select('org_id'))
+    const left = await fixture.database.query<{ org_id: number }>((k) => k(table).select('org_id'))
     t.true(left.length > 0 && left.every((row) => Number(row.org_id) === other), table)
   }
   t.is(tagOf(await remove(callBy(ada), id)), 'OrganizationMissing')
 })
 
-onEachDatabase('a team takes a free name, a known type and roles of its own organization', async (t, bench) => {
-  const ada = await bench.user('ada')
-  const id = await bench.organization('acme', ada)
-  const other = await bench.organization('other', ada)
-  const mine = await bench.role(id, 'mine', ['cluster_mgmt/view clusters'])
-  const theirs = await bench.role(other, 'theirs', ['cluster_mgmt/view clusters'])
-  const create = makeCreateTeam(bench)
+onEachDatabase('a team takes a free name, a known type and roles of its own organization', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  const id = await fixture.organization('acme', ada)
+  const other = await fixture.organization('other', ada)
+  const mine = await fixture.role(id, 'mine', ['cluster_mgmt/view clusters'])
+  const theirs = await fixture.role(other, 'theirs', ['cluster_mgmt/view clusters'])
+  const create = makeCreateTeam(fixture)
   const asked = (changes: object) => create(callBy(ada), { orgId: id, ...blankTeam, name: 'Ops', ...changes })
   const { team } = unwrap(await asked({ roleIds: [mine, mine] }))
   t.like(team, { permission: 'custom', type: 'kubernetes', roleIds: [mine] })
@@ -163,11 +165,11 @@ onEachDatabase('a team takes a free name, a known type and roles of its own orga
   )
 })
 
-onEachDatabase('the team Owners keeps its name, its level and itself', async (t, bench) => {
-  const ada = await bench.user('ada')
-  const id = await bench.organization('acme', ada)
-  const owners = await bench.team(id, 'Owners')
-  const edit = makeEditTeam(bench)
+onEachDatabase('the team Owners keeps its name, its level and itself', async (t, fixture) => {
+  const ada = await fixture.user('ada')
+  const id = await fixture.organization('acme', ada)
+  const owners = await fixture.team(id, 'Owners')
+  const edit = makeEditTeam(fixture)
   t.is(
     tagOf(await edit(callBy(ada), { id: owners.id, change: { name: 'Bosses' }, expectedVersion: undefined })),
     'OwnersTeamFixed',
@@ -176,14 +178,14 @@ onEachDatabase('the team Owners keeps its name, its level and itself', async (t,
     tagOf(await edit(callBy(ada), { id: owners.id, change: { permission: 'admin' }, expectedVersion: undefined })),
     'OwnersTeamFixed',
   )
-  t.is(tagOf(await makeDeleteTeam(bench)(callBy(ada), owners.id)), 'OwnersTeamFixed')
+  t.is(tagOf(await makeDeleteTeam(fixture)(callBy(ada), owners.id)), 'OwnersTeamFixed')
   const same = await edit(callBy(ada), {
     id: owners.id,
     change: { name: 'Owners', permission: 'owner', description: 'x' },
     expectedVersion: undefined,
   })
   t.like(unwrap(same).team, { name: 'Owners', permission: 'owner', description: 'x' })
-  const editors = await bench.team(id, 'Editors')
+  const editors = await fixture.team(id, 'Editors')
   t.is(
     tagOf(await edit(callBy(ada), { id: editors.id, change: { permission: 'owner' }, expectedVersion: undefined })),
     'TeamLevelRefused',
@@ -198,13 +200,13 @@ onEachDatabase('the team Owners keeps its name, its level and itself', async (t,
   )
 })
 
-onEachDatabase('a caller gives only rights that the caller has', async (t, bench) => {
+onEachDatabase('a caller gives only rights that the caller has', async (t, fixture) => {
   const [ada, adam, cleo, dan] = (await Promise.all(
-    ['ada', 'adam', 'cleo', 'dan'].map((name) => bench.user(name)),
+    ['ada', 'adam', 'cleo', 'dan'].map((name) => fixture.user(name)),
   )) as [never, never, never, never]
-  const id = await bench.organization('acme', ada)
-  const admins = await bench.newTeam(id, 'Admins', 'admin', [adam])
-  const helpers = await bench.newTeam(id, 'Helpers', 'custom', [cleo])
+  const id = await fixture.organization('acme', ada)
+  const admins = await fixture.newTeam(id, 'Admins', 'admin', [adam])
+  const helpers = await fixture.newTeam(id, 'Helpers', 'custom', [cleo])
   const manage = [
     'org_mgmt/view teams',
     'org_mgmt/add team members',
@@ -212,15 +214,15 @@ onEachDatabase('a caller gives only rights that the caller has', async (t, bench
     'org_mgmt/edit teams',
     'org_mgmt/remove team members',
   ]
-  const helping = await bench.role(id, 'helping', manage, [helpers.id])
-  const deleting = await bench.role(id, 'deleting', ['org_mgmt/delete'])
-  const owners = await bench.team(id, 'Owners')
-  const editors = await bench.team(id, 'Editors')
+  const helping = await fixture.role(id, 'helping', manage, [helpers.id])
+  const deleting = await fixture.role(id, 'deleting', ['org_mgmt/delete'])
+  const owners = await fixture.team(id, 'Owners')
+  const editors = await fixture.team(id, 'Editors')
   const [create, edit, add, remove] = [
-    makeCreateTeam(bench),
-    makeEditTeam(bench),
-    makeAddTeamMember(bench),
-    makeRemoveTeamMember(bench),
+    makeCreateTeam(fixture),
+    makeEditTeam(fixture),
+    makeAddTeamMember(fixture),
+    makeRemoveTeamMember(fixture),
   ]
   const byAdmin = callBy(adam)
   const byHelper = callBy(cleo)
@@ -265,7 +267,7 @@ onEachDatabase('a caller gives only rights that the caller has', async (t, bench
     tagOf(await add(callBy(dan), { teamId: editors.id, user: { name: 'dan' }, whenMember: 'done' })),
     'BeyondOwnRights',
   )
-  await bench.database.query((k) => k('users').where('id', dan).update({ is_admin: 1 }))
+  await fixture.database.query((k) => k('users').where('id', dan).update({ is_admin: 1 }))
   t.is(
     tagOf(
       await add(callBy(dan, { isSiteAdmin: true }), { teamId: owners.id, user: { name: 'dan' }, whenMember: 'done' }),
@@ -274,15 +276,15 @@ onEachDatabase('a caller gives only rights that the caller has', async (t, bench
   )
 })
 
-onEachDatabase('the right to remove members reaches those below, and oneself', async (t, bench) => {
-  const [ada, adam, bea] = [await bench.user('ada'), await bench.user('adam'), await bench.user('bea')]
-  const [cleo, dan] = [await bench.user('cleo'), await bench.user('dan')]
-  const id = await bench.organization('acme', ada)
-  await bench.newTeam(id, 'Admins', 'admin', [adam, bea])
-  await bench.newTeam(id, 'Writers', 'write', [cleo, dan])
-  const removers = await bench.newTeam(id, 'Removers', 'custom', [adam])
-  await bench.role(id, 'removing', ['org_mgmt/view members', 'org_mgmt/remove members'], [removers.id])
-  const remove = makeRemoveMember(bench)
+onEachDatabase('the right to remove members reaches those below, and oneself', async (t, fixture) => {
+  const [ada, adam, bea] = [await fixture.user('ada'), await fixture.user('adam'), await fixture.user('bea')]
+  const [cleo, dan] = [await fixture.user('cleo'), await fixture.user('dan')]
+  const id = await fixture.organization('acme', ada)
+  await fixture.newTeam(id, 'Admins', 'admin', [adam, bea])
+  await fixture.newTeam(id, 'Writers', 'write', [cleo, dan])
+  const removers = await fixture.newTeam(id, 'Removers', 'custom', [adam])
+  await fixture.role(id, 'removing', ['org_mgmt/view members', 'org_mgmt/remove members'], [removers.id])
+  const remove = makeRemoveMember(fixture)
   t.is(tagOf(await remove(callBy(adam), { orgId: id, member: { name: 'ada' } })), 'BeyondOwnRights')
   t.is(tagOf(await remove(callBy(adam), { orgId: id, member: { name: 'bea' } })), 'BeyondOwnRights')
   t.is(
@@ -292,40 +294,40 @@ onEachDatabase('the right to remove members reaches those below, and oneself', a
   )
   t.is(tagOf(await remove(callBy(adam), { orgId: id, member: { name: 'cleo' } })), 'done')
   t.is(tagOf(await remove(callBy(dan), { orgId: id, member: { name: 'dan' } })), 'done')
-  t.deepEqual((await bench.memberships.list(id, 'all', firstPage)).items, [ada, adam, bea])
+  t.deepEqual((await fixture.memberships.list(id, 'all', firstPage)).items, [ada, adam, bea])
 })
 
-onEachDatabase('rights in one organization are none in another', async (t, bench) => {
-  const [ada, eve] = [await bench.user('ada'), await bench.user('eve')]
-  const id = await bench.organization('acme', ada)
-  await bench.organization('evil', eve)
-  const editors = await bench.team(id, 'Editors')
+onEachDatabase('rights in one organization are none in another', async (t, fixture) => {
+  const [ada, eve] = [await fixture.user('ada'), await fixture.user('eve')]
+  const id = await fixture.organization('acme', ada)
+  await fixture.organization('evil', eve)
+  const editors = await fixture.team(id, 'Editors')
   const byEve = callBy(eve)
-  t.is(tagOf(await makeCreateTeam(bench)(byEve, { orgId: id, ...blankTeam, name: 'T' })), 'BeyondOwnRights')
+  t.is(tagOf(await makeCreateTeam(fixture)(byEve, { orgId: id, ...blankTeam, name: 'T' })), 'BeyondOwnRights')
   t.is(
-    tagOf(await makeEditTeam(bench)(byEve, { id: editors.id, change: { name: 'x' }, expectedVersion: undefined })),
+    tagOf(await makeEditTeam(fixture)(byEve, { id: editors.id, change: { name: 'x' }, expectedVersion: undefined })),
     'BeyondOwnRights',
   )
-  t.is(tagOf(await makeDeleteTeam(bench)(byEve, editors.id)), 'BeyondOwnRights')
+  t.is(tagOf(await makeDeleteTeam(fixture)(byEve, editors.id)), 'BeyondOwnRights')
   t.is(
-    tagOf(await makeAddTeamMember(bench)(byEve, { teamId: editors.id, user: { name: 'eve' }, whenMember: 'done' })),
+    tagOf(await makeAddTeamMember(fixture)(byEve, { teamId: editors.id, user: { name: 'eve' }, whenMember: 'done' })),
     'BeyondOwnRights',
   )
-  t.is(tagOf(await makeRemoveMember(bench)(byEve, { orgId: id, member: { name: 'ada' } })), 'BeyondOwnRights')
-  t.is(tagOf(await makeSetMembership(bench)(byEve, { orgId: id, login: 'eve', role: 'member' })), 'BeyondOwnRights')
+  t.is(tagOf(await makeRemoveMember(fixture)(byEve, { orgId: id, member: { name: 'ada' } })), 'BeyondOwnRights')
+  t.is(tagOf(await makeSetMembership(fixture)(byEve, { orgId: id, login: 'eve', role: 'member' })), 'BeyondOwnRights')
   t.is(
-    tagOf(await makeSetMemberVisibility(bench)(byEve, { orgId: id, member: { name: 'ada' }, isPublic: true })),
+    tagOf(await makeSetMemberVisibility(fixture)(byEve, { orgId: id, member: { name: 'ada' }, isPublic: true })),
     'BeyondOwnRights',
   )
 })
 
-onEachDatabase('joining a team makes a member, leaving the last one ends it, and the grants go', async (t, bench) => {
-  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
-  const id = await bench.organization('acme', ada)
-  const other = await bench.organization('other', ada)
-  const [editors, viewers] = [await bench.team(id, 'Editors'), await bench.team(id, 'Viewers')]
-  const add = makeAddTeamMember(bench)
-  const remove = makeRemoveTeamMember(bench)
+onEachDatabase('joining a team makes a member, leaving the last one ends it, and the grants go', async (t, fixture) => {
+  const [ada, bob] = [await fixture.user('ada'), await fixture.user('bob')]
+  const id = await fixture.organization('acme', ada)
+  const other = await fixture.organization('other', ada)
+  const [editors, viewers] = [await fixture.team(id, 'Editors'), await fixture.team(id, 'Viewers')]
+  const add = makeAddTeamMember(fixture)
+  const remove = makeRemoveTeamMember(fixture)
   unwrap(await add(callBy(ada), { teamId: editors.id, user: { name: 'BOB' }, whenMember: 'done' }))
   unwrap(await add(callBy(ada), { teamId: editors.id, user: { name: 'bob' }, whenMember: 'done' }))
   t.is(
@@ -335,7 +337,7 @@ onEachDatabase('joining a team makes a member, leaving the last one ends it, and
   unwrap(await add(callBy(ada), { teamId: viewers.id, user: { id: bob }, whenMember: 'done' }))
   unwrap(
     await add(callBy(ada), {
-      teamId: (await bench.team(other, 'Viewers')).id,
+      teamId: (await fixture.team(other, 'Viewers')).id,
       user: { name: 'bob' },
       whenMember: 'done',
     }),
@@ -348,15 +350,15 @@ onEachDatabase('joining a team makes a member, leaving the last one ends it, and
     subject_id: bob,
     created_at: 1,
   }
-  await bench.database.query((k) => k('object_grants').insert({ ...grant, org_id: id }))
-  await bench.database.query((k) => k('object_grants').insert({ ...grant, object_id: 2, org_id: other }))
-  t.deepEqual(await bench.memberships.rights(id, bob), { isMember: true, level: 'write', permissions: new Set() })
+  await fixture.database.query((k) => k('object_grants').insert({ ...grant, org_id: id }))
+  await fixture.database.query((k) => k('object_grants').insert({ ...grant, object_id: 2, org_id: other }))
+  t.deepEqual(await fixture.memberships.rights(id, bob), { isMember: true, level: 'write', permissions: new Set() })
   unwrap(await remove(callBy(bob), { teamId: editors.id, user: { name: 'bob' } }))
-  t.is((await bench.memberships.rights(id, bob)).level, 'read')
+  t.is((await fixture.memberships.rights(id, bob)).level, 'read')
   unwrap(await remove(callBy(ada), { teamId: viewers.id, user: { name: 'bob' } }))
-  t.is(await bench.memberships.find(id, bob), undefined)
-  t.not(await bench.memberships.find(other, bob), undefined, 'the other membership stays')
-  const grants = await bench.database.query<{ org_id: number }>((k) => k('object_grants').select('org_id'))
+  t.is(await fixture.memberships.find(id, bob), undefined)
+  t.not(await fixture.memberships.find(other, bob), undefined, 'the other membership stays')
+  const grants = await fixture.database.query<{ org_id: number }>((k) => k('object_grants').select('org_id'))
   t.deepEqual(
     grants.map((row) => Number(row.org_id)),
     [other],
@@ -367,11 +369,11 @@ onEachDatabase('joining a team makes a member, leaving the last one ends it, and
   t.is(tagOf(await remove(callBy(ada), { ...again, user: { name: 'nobody' }, whenAbsent: 'done' })), 'MemberMissing')
 })
 
-onEachDatabase('organizations, ghosts and the switched off become no members', async (t, bench) => {
-  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
-  const id = await bench.organization('acme', ada)
-  const viewers = await bench.team(id, 'Viewers')
-  const add = makeAddTeamMember(bench)
+onEachDatabase('organizations, ghosts and the switched off become no members', async (t, fixture) => {
+  const [ada, bob] = [await fixture.user('ada'), await fixture.user('bob')]
+  const id = await fixture.organization('acme', ada)
+  const viewers = await fixture.team(id, 'Viewers')
+  const add = makeAddTeamMember(fixture)
   t.is(
     tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'acme' }, whenMember: 'done' })),
     'AccountNotEligible',
@@ -380,38 +382,42 @@ onEachDatabase('organizations, ghosts and the switched off become no members', a
     tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'nobody' }, whenMember: 'done' })),
     'MemberMissing',
   )
-  await bench.database.query((k) => k('users').where('id', bob).update({ is_active: 0 }))
+  await fixture.database.query((k) => k('users').where('id', bob).update({ is_active: 0 }))
   t.is(
     tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' })),
     'AccountNotEligible',
   )
   t.is(
-    tagOf(await makeSetMembership(bench)(callBy(ada), { orgId: id, login: 'bob', role: 'member' })),
+    tagOf(await makeSetMembership(fixture)(callBy(ada), { orgId: id, login: 'bob', role: 'member' })),
     'AccountNotEligible',
   )
 })
 
-onEachDatabase('the last owner stays, by every way out', async (t, bench) => {
-  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
-  const id = await bench.organization('acme', ada)
-  const owners = await bench.team(id, 'Owners')
-  const [leave, removeMember, set] = [makeRemoveTeamMember(bench), makeRemoveMember(bench), makeSetMembership(bench)]
+onEachDatabase('the last owner stays, by every way out', async (t, fixture) => {
+  const [ada, bob] = [await fixture.user('ada'), await fixture.user('bob')]
+  const id = await fixture.organization('acme', ada)
+  const owners = await fixture.team(id, 'Owners')
+  const [leave, removeMember, set] = [
+    makeRemoveTeamMember(fixture),
+    makeRemoveMember(fixture),
+    makeSetMembership(fixture),
+  ]
   t.is(tagOf(await leave(callBy(ada), { teamId: owners.id, user: { name: 'ada' } })), 'LastOwner')
   t.is(tagOf(await removeMember(callBy(ada), { orgId: id, member: { name: 'ada' } })), 'LastOwner')
   t.is(tagOf(await set(callBy(ada), { orgId: id, login: 'ada', role: 'member' })), 'LastOwner')
-  t.is((await bench.memberships.rights(id, ada)).level, 'owner', 'a refused change leaves nothing behind')
-  t.is((await bench.teams.listOfMember(id, ada)).length, 1)
+  t.is((await fixture.memberships.rights(id, ada)).level, 'owner', 'a refused change leaves nothing behind')
+  t.is((await fixture.teams.listOfMember(id, ada)).length, 1)
   unwrap(await set(callBy(ada), { orgId: id, login: 'bob', role: 'owner' }))
   unwrap(await removeMember(callBy(bob), { orgId: id, member: { name: 'ada' } }))
-  t.is(await bench.memberships.find(id, ada), undefined)
+  t.is(await fixture.memberships.find(id, ada), undefined)
   t.is(tagOf(await removeMember(callBy(bob), { orgId: id, member: { name: 'bob' } })), 'LastOwner')
 })
 
-onEachDatabase('a role settles the teams: into one of its level, out of those above', async (t, bench) => {
-  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
-  const id = await bench.organization('acme', ada)
-  const set = makeSetMembership(bench)
-  const namesOfBob = async () => (await bench.teams.listOfMember(id, bob)).map(({ name }) => name)
+onEachDatabase('a role settles the teams: into one of its level, out of those above', async (t, fixture) => {
+  const [ada, bob] = [await fixture.user('ada'), await fixture.user('bob')]
+  const id = await fixture.organization('acme', ada)
+  const set = makeSetMembership(fixture)
+  const namesOfBob = async () => (await fixture.teams.listOfMember(id, bob)).map(({ name }) => name)
   unwrap(await set(callBy(ada), { orgId: id, login: 'bob', role: 'member' }))
   t.deepEqual(await namesOfBob(), ['Viewers'])
   unwrap(await set(callBy(ada), { orgId: id, login: 'bob', role: 'admin' }))
@@ -420,34 +426,34 @@ onEachDatabase('a role settles the teams: into one of its level, out of those ab
   t.deepEqual(await namesOfBob(), ['Owners', 'Viewers', 'Admins'])
   unwrap(await set(callBy(ada), { orgId: id, login: 'bob', role: 'member' }))
   t.deepEqual(await namesOfBob(), ['Viewers'])
-  const recorded = bench.entries.length
+  const recorded = fixture.entries.length
   unwrap(await set(callBy(ada), { orgId: id, login: 'bob', role: 'member' }))
-  t.is(bench.entries.length, recorded, 'no change, no audit row')
+  t.is(fixture.entries.length, recorded, 'no change, no audit row')
 })
 
-onEachDatabase('deleting a team ends the memberships that hung on it alone', async (t, bench) => {
-  const [ada, bob, cleo] = [await bench.user('ada'), await bench.user('bob'), await bench.user('cleo')]
-  const id = await bench.organization('acme', ada)
-  const other = await bench.organization('other', ada)
-  const ops = await bench.newTeam(id, 'Ops', 'write', [bob, cleo])
-  await bench.newTeam(id, 'More', 'read', [cleo])
-  await bench.newTeam(other, 'Ops', 'write', [bob])
-  unwrap(await makeDeleteTeam(bench)(callBy(ada), ops.id))
-  t.is(await bench.memberships.find(id, bob), undefined)
-  t.not(await bench.memberships.find(id, cleo), undefined)
-  t.not(await bench.memberships.find(other, bob), undefined)
-  t.deepEqual(bench.entries.at(-1)?.changes, { membersWhoLeft: 1 })
+onEachDatabase('deleting a team ends the memberships that hung on it alone', async (t, fixture) => {
+  const [ada, bob, cleo] = [await fixture.user('ada'), await fixture.user('bob'), await fixture.user('cleo')]
+  const id = await fixture.organization('acme', ada)
+  const other = await fixture.organization('other', ada)
+  const ops = await fixture.newTeam(id, 'Ops', 'write', [bob, cleo])
+  await fixture.newTeam(id, 'More', 'read', [cleo])
+  await fixture.newTeam(other, 'Ops', 'write', [bob])
+  unwrap(await makeDeleteTeam(fixture)(callBy(ada), ops.id))
+  t.is(await fixture.memberships.find(id, bob), undefined)
+  t.not(await fixture.memberships.find(id, cleo), undefined)
+  t.not(await fixture.memberships.find(other, bob), undefined)
+  t.deepEqual(fixture.entries.at(-1)?.changes, { membersWhoLeft: 1 })
 })
 
-onEachDatabase("a membership's visibility is the member's own choice, and the owners'", async (t, bench) => {
-  const [ada, bob, cleo] = [await bench.user('ada'), await bench.user('bob'), await bench.user('cleo')]
-  const id = await bench.organization('acme', ada)
-  await bench.newTeam(id, 'Ops', 'admin', [bob, cleo])
-  const set = makeSetMemberVisibility(bench)
+onEachDatabase("a membership's visibility is the member's own choice, and the owners'", async (t, fixture) => {
+  const [ada, bob, cleo] = [await fixture.user('ada'), await fixture.user('bob'), await fixture.user('cleo')]
+  const id = await fixture.organization('acme', ada)
+  await fixture.newTeam(id, 'Ops', 'admin', [bob, cleo])
+  const set = makeSetMemberVisibility(fixture)
   t.is(tagOf(await set(callBy(bob), { orgId: id, member: { name: 'cleo' }, isPublic: true })), 'BeyondOwnRights')
   unwrap(await set(callBy(bob), { orgId: id, member: { name: 'bob' }, isPublic: true }))
-  t.deepEqual((await bench.memberships.list(id, 'public', firstPage)).items, [bob])
+  t.deepEqual((await fixture.memberships.list(id, 'public', firstPage)).items, [bob])
   unwrap(await set(callBy(ada), { orgId: id, member: { name: 'bob' }, isPublic: false }))
-  t.is((await bench.memberships.list(id, 'public', firstPage)).total, 0)
+  t.is((await fixture.memberships.list(id, 'public', firstPage)).total, 0)
   t.is(tagOf(await set(callBy(ada), { orgId: id, member: { name: 'nobody' }, isPublic: true })), 'MemberMissing')
 })

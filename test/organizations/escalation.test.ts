@@ -11,8 +11,8 @@ import { makeCreateRobot, makeEditRobot } from '../../core/organizations/robots/
 import type { MembershipRole, TeamPermission } from '../../core/organizations/types.ts'
 import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
 import { eachDatabase } from '../support/databases.ts'
-import type { Bench } from './bench.ts'
-import { callBy, catalogue, makeBench } from './bench.ts'
+import type { OrganizationsFixture } from './use-cases.fixture.ts'
+import { callBy, catalogue, makeOrganizationsFixture } from './use-cases.fixture.ts'
 
 const { permissions: organizationPermissions = [] } = organizationsPlugin
 
@@ -46,24 +46,24 @@ const fresh = (word: string): string => `${word}${(names += 1)}`
 
 /** An organization in which the maker has one team, and there are five more to give away. */
 const settle = async (
-  bench: Bench,
+  fixture: OrganizationsFixture,
   owner: UserId,
   climber: UserId,
   held: { readonly level: TeamPermission; readonly permissions: readonly string[] },
   other: readonly string[],
 ) => {
-  const orgId = await bench.organization(fresh('org'), owner)
-  const own = await bench.newTeam(orgId, 'own', held.level, [climber])
-  if (held.level === 'custom') await bench.role(orgId, 'held', held.permissions, [own.id])
-  const custom = await bench.newTeam(orgId, 'other', 'custom')
-  await bench.role(orgId, 'mighty', other.length === 0 ? ['org_mgmt/delete'] : other, [custom.id])
-  const named = ['Owners', 'Editors', 'Viewers'].map((name) => bench.team(orgId, name))
-  const admins = await bench.newTeam(orgId, 'Admins', 'admin')
+  const orgId = await fixture.organization(fresh('org'), owner)
+  const own = await fixture.newTeam(orgId, 'own', held.level, [climber])
+  if (held.level === 'custom') await fixture.role(orgId, 'held', held.permissions, [own.id])
+  const custom = await fixture.newTeam(orgId, 'other', 'custom')
+  await fixture.role(orgId, 'mighty', other.length === 0 ? ['org_mgmt/delete'] : other, [custom.id])
+  const named = ['Owners', 'Editors', 'Viewers'].map((name) => fixture.team(orgId, name))
+  const admins = await fixture.newTeam(orgId, 'Admins', 'admin')
   return { orgId, teams: [own.id, custom.id, admins.id, ...(await Promise.all(named)).map(({ id }) => id)] }
 }
 
-const heldBy = async (bench: Bench, orgId: OrgId, userId: UserId): Promise<readonly string[]> => {
-  const rights = rightsOf(false, await bench.memberships.rights(orgId, userId), catalogue)
+const heldBy = async (fixture: OrganizationsFixture, orgId: OrgId, userId: UserId): Promise<readonly string[]> => {
+  const rights = rightsOf(false, await fixture.memberships.rights(orgId, userId), catalogue)
   return [rights.level, ...organizationPermissions.filter((one) => rights.holds(one)).map(permissionKey)]
 }
 
@@ -77,7 +77,7 @@ const addresses = { read: (text: string) => right({ text, key: text }), readable
 
 /** Who came in by the attempt; undefined when it was refused. */
 const carryOut = async (
-  bench: Bench,
+  fixture: OrganizationsFixture,
   climber: UserId,
   orgId: OrgId,
   teamIds: readonly TeamId[],
@@ -85,24 +85,24 @@ const carryOut = async (
 ): Promise<UserId | undefined> => {
   const call = callBy(climber)
   if (how === 'invite') {
-    const guest = await bench.user(fresh('guest'))
+    const guest = await fixture.user(fresh('guest'))
     const email = `${guest}@example.org`
-    await bench.database.query((k) =>
+    await fixture.database.query((k) =>
       k('emails').insert({ user_id: guest, email, lower_email: email, verified: 1, is_primary: 1, created_at: 1 }),
     )
     const invited = await makeInviteMember({
-      ...bench,
+      ...fixture,
       addresses,
       allowances,
       invitationTokens,
       baseUrl: () => 'https://x',
     })(call, { orgId, email, role, teamIds })
     if (invited._tag === 'Left') return undefined
-    const token = /code=(\w+)/.exec(bench.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
-    const accepted = await makeAcceptInvitation({ ...bench, invitationTokens })(callBy(guest), token)
+    const token = /code=(\w+)/.exec(fixture.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
+    const accepted = await makeAcceptInvitation({ ...fixture, invitationTokens })(callBy(guest), token)
     return accepted._tag === 'Left' ? undefined : guest
   }
-  const made = await makeCreateRobot(bench)(call, {
+  const made = await makeCreateRobot(fixture)(call, {
     orgId,
     name: fresh('r'),
     description: '',
@@ -110,7 +110,7 @@ const carryOut = async (
   })
   if (made._tag === 'Left') return undefined
   if (how === 'robot') return made.right.id
-  const moved = await makeEditRobot(bench)(call, {
+  const moved = await makeEditRobot(fixture)(call, {
     orgId,
     id: made.right.id,
     change: { teamIds },
@@ -121,17 +121,17 @@ const carryOut = async (
 
 for (const { name, open } of eachDatabase()) {
   test(`${name}: no invitation and no robot account holds more than its maker`, async (t) => {
-    const bench = makeBench(await open())
-    const [owner, climber] = [await bench.user('owner'), await bench.user('climber')]
+    const fixture = makeOrganizationsFixture(await open())
+    const [owner, climber] = [await fixture.user('owner'), await fixture.user('climber')]
     const numRuns = name === 'sqlite' ? 60 : 15
     let succeeded = 0
     await fc.assert(
       fc.asyncProperty(maker, fc.subarray(allKeys), attempts, async (held, other, tries) => {
-        const { orgId, teams } = await settle(bench, owner, climber, held, other)
-        const own = await heldBy(bench, orgId, climber)
+        const { orgId, teams } = await settle(fixture, owner, climber, held, other)
+        const own = await heldBy(fixture, orgId, climber)
         for (const attempt of tries) {
           const came = await carryOut(
-            bench,
+            fixture,
             climber,
             orgId,
             attempt.teams.map((index) => teams[index % teams.length] as TeamId),
@@ -140,18 +140,18 @@ for (const { name, open } of eachDatabase()) {
           if (came === undefined) continue
           succeeded += 1
           const ranks = ['none', 'read', 'write', 'admin', 'owner']
-          const [level = '', ...permissions] = await heldBy(bench, orgId, came)
+          const [level = '', ...permissions] = await heldBy(fixture, orgId, came)
           t.true(ranks.indexOf(level) <= ranks.indexOf(own[0] ?? ''), `${level} from ${own[0]}`)
           t.deepEqual(
             permissions.filter((permission) => !own.includes(permission)),
             [],
           )
         }
-        t.deepEqual(await heldBy(bench, orgId, climber), own)
+        t.deepEqual(await heldBy(fixture, orgId, climber), own)
       }),
       { numRuns },
     )
     t.true(succeeded > numRuns / 10, `${succeeded} attempts succeeded`)
-    await bench.close()
+    await fixture.close()
   })
 }

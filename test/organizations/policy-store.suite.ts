@@ -1,6 +1,6 @@
 import type { TeamId } from '../../core/kernel/ids.ts'
-import { addOrganization, at } from './store-bench.ts'
-import type { StoreBench } from './store-bench.ts'
+import { addOrganization, at } from './stores.fixture.ts'
+import type { StoresFixture } from './stores.fixture.ts'
 import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
@@ -14,52 +14,52 @@ const about: SuiteAbout = {
 }
 
 /** What every PolicyStore keeps, and what memberships tell of it. */
-export const policyStoreSuite = contractSuite<StoreBench>(about, (cases) => {
+export const policyStoreSuite = contractSuite<StoresFixture>(about, (cases) => {
   cases(
     'a policy is replaced where its version is the one that was read, in that organization alone',
-    async (t, bench) => {
-      const [acme, evil] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'evil')]
-      t.deepEqual(await bench.policies.find(acme), { ...none, version: 1 })
+    async (t, fixture) => {
+      const [acme, evil] = [await addOrganization(fixture, 'acme'), await addOrganization(fixture, 'evil')]
+      t.deepEqual(await fixture.policies.find(acme), { ...none, version: 1 })
       const wanted = { secondFactorFrom: later(7), graceDays: 7, maxTokenLifeDays: 90 }
-      t.false(await bench.policies.replace(acme, wanted, 2))
-      t.true(await bench.policies.replace(acme, wanted, 1))
-      t.false(await bench.policies.replace(acme, none, 1))
-      t.deepEqual(await bench.policies.find(acme), { ...wanted, version: 2 })
-      t.deepEqual(await bench.policies.find(evil), { ...none, version: 1 })
+      t.false(await fixture.policies.replace(acme, wanted, 2))
+      t.true(await fixture.policies.replace(acme, wanted, 1))
+      t.false(await fixture.policies.replace(acme, none, 1))
+      t.deepEqual(await fixture.policies.find(acme), { ...wanted, version: 2 })
+      t.deepEqual(await fixture.policies.find(evil), { ...none, version: 1 })
     },
   )
 
-  cases('a membership tells what is demanded, and a second factor counts once it is enrolled', async (t, bench) => {
+  cases('a membership tells what is demanded, and a second factor counts once it is enrolled', async (t, fixture) => {
     const [ada, acme, evil] = [
-      await bench.user('ada'),
-      await addOrganization(bench, 'acme'),
-      await addOrganization(bench, 'evil'),
+      await fixture.user('ada'),
+      await addOrganization(fixture, 'acme'),
+      await addOrganization(fixture, 'evil'),
     ]
-    for (const orgId of [acme, evil]) await bench.memberships.add(orgId, ada, at)
-    await bench.policies.replace(acme, { secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 30 }, 1)
-    const entry = async (orgId: typeof acme) => (await bench.memberships.find(orgId, ada))?.entry
+    for (const orgId of [acme, evil]) await fixture.memberships.add(orgId, ada, at)
+    await fixture.policies.replace(acme, { secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 30 }, 1)
+    const entry = async (orgId: typeof acme) => (await fixture.memberships.find(orgId, ada))?.entry
     t.deepEqual(await entry(acme), { secondFactorFrom: later(1), hasSecondFactor: false, maxTokenLifeDays: 30 })
     t.is(await entry(evil), undefined)
-    await bench.factor(ada, false)
+    await fixture.factor(ada, false)
     t.false((await entry(acme))?.hasSecondFactor)
-    t.false(await bench.policies.hasSecondFactor(ada), 'one that waits for its first code is none')
-    await bench.factor(ada, true)
+    t.false(await fixture.policies.hasSecondFactor(ada), 'one that waits for its first code is none')
+    await fixture.factor(ada, true)
     t.true((await entry(acme))?.hasSecondFactor)
-    t.true(await bench.policies.hasSecondFactor(ada))
+    t.true(await fixture.policies.hasSecondFactor(ada))
   })
 
-  cases('notices are due to people without a second factor, twice, and are marked once', async (t, bench) => {
+  cases('notices are due to people without a second factor, twice, and are marked once', async (t, fixture) => {
     const [ada, bob, cleo, acme, evil] = [
-      await bench.user('ada'),
-      await bench.user('bob'),
-      await bench.user('cleo'),
-      await addOrganization(bench, 'acme'),
-      await addOrganization(bench, 'evil'),
+      await fixture.user('ada'),
+      await fixture.user('bob'),
+      await fixture.user('cleo'),
+      await addOrganization(fixture, 'acme'),
+      await addOrganization(fixture, 'evil'),
     ]
-    for (const user of [ada, bob]) await bench.memberships.add(acme, user, at)
-    await bench.memberships.add(evil, cleo, at)
-    for (const user of [ada, bob, cleo]) await bench.email(user, `${user}@example.org`, true)
-    const robot = await bench.robots.insert({
+    for (const user of [ada, bob]) await fixture.memberships.add(acme, user, at)
+    await fixture.memberships.add(evil, cleo, at)
+    for (const user of [ada, bob, cleo]) await fixture.email(user, `${user}@example.org`, true)
+    const robot = await fixture.robots.insert({
       orgId: acme,
       orgName: 'acme',
       name: 'ci',
@@ -67,10 +67,10 @@ export const policyStoreSuite = contractSuite<StoreBench>(about, (cases) => {
       createdAt: at,
     })
     t.is(robot._tag, 'Right')
-    await bench.factor(bob, true)
-    t.deepEqual(await bench.policies.dueNotices(at, 10), [], 'nothing is demanded')
-    await bench.policies.replace(acme, { secondFactorFrom: later(10), graceDays: 10, maxTokenLifeDays: 0 }, 1)
-    const due = await bench.policies.dueNotices(later(3), 10)
+    await fixture.factor(bob, true)
+    t.deepEqual(await fixture.policies.dueNotices(at, 10), [], 'nothing is demanded')
+    await fixture.policies.replace(acme, { secondFactorFrom: later(10), graceDays: 10, maxTokenLifeDays: 0 }, 1)
+    const due = await fixture.policies.dueNotices(later(3), 10)
     t.deepEqual(due, [
       {
         orgId: acme,
@@ -83,35 +83,35 @@ export const policyStoreSuite = contractSuite<StoreBench>(about, (cases) => {
       },
     ])
     t.deepEqual(
-      await Promise.all([1, 2, 3].map(() => bench.policies.markTold(acme, ada, 'comes'))).then(
+      await Promise.all([1, 2, 3].map(() => fixture.policies.markTold(acme, ada, 'comes'))).then(
         (all) => all.filter(Boolean).length,
       ),
       1,
     )
-    t.deepEqual(await bench.policies.dueNotices(later(3), 10), [])
+    t.deepEqual(await fixture.policies.dueNotices(later(3), 10), [])
     t.deepEqual(
-      (await bench.policies.dueNotices(later(11), 10)).map(({ told }) => told),
+      (await fixture.policies.dueNotices(later(11), 10)).map(({ told }) => told),
       ['comes'],
     )
-    t.true(await bench.policies.markTold(acme, ada, 'near'))
-    t.false(await bench.policies.markTold(acme, ada, 'comes'))
-    t.deepEqual(await bench.policies.dueNotices(later(11), 10), [])
-    t.false(await bench.policies.markTold(evil, ada, 'near'), 'no member there')
-    await bench.policies.forgetNotices(acme)
-    t.is((await bench.policies.dueNotices(later(3), 10)).length, 1)
+    t.true(await fixture.policies.markTold(acme, ada, 'near'))
+    t.false(await fixture.policies.markTold(acme, ada, 'comes'))
+    t.deepEqual(await fixture.policies.dueNotices(later(11), 10), [])
+    t.false(await fixture.policies.markTold(evil, ada, 'near'), 'no member there')
+    await fixture.policies.forgetNotices(acme)
+    t.is((await fixture.policies.dueNotices(later(3), 10)).length, 1)
   })
 
-  cases('lists over organizations leave out those that would not let the caller in', async (t, bench) => {
-    const ada = await bench.user('ada')
+  cases('lists over organizations leave out those that would not let the caller in', async (t, fixture) => {
+    const ada = await fixture.user('ada')
     const orgs = [
-      await addOrganization(bench, 'open'),
-      await addOrganization(bench, 'factor'),
-      await addOrganization(bench, 'short'),
+      await addOrganization(fixture, 'open'),
+      await addOrganization(fixture, 'factor'),
+      await addOrganization(fixture, 'short'),
     ] as const
     const teams: TeamId[] = []
     for (const orgId of orgs) {
-      await bench.memberships.add(orgId, ada, at)
-      const made = await bench.teams.insert({
+      await fixture.memberships.add(orgId, ada, at)
+      const made = await fixture.teams.insert({
         orgId,
         name: 'crew',
         description: '',
@@ -121,20 +121,20 @@ export const policyStoreSuite = contractSuite<StoreBench>(about, (cases) => {
       })
       if (made._tag === 'Left') throw new Error('not made')
       teams.push(made.right)
-      await bench.teams.addMember({ id: made.right, orgId }, ada, at)
+      await fixture.teams.addMember({ id: made.right, orgId }, ada, at)
     }
-    await bench.policies.replace(orgs[1], { secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 0 }, 1)
-    await bench.policies.replace(orgs[2], { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 30 }, 1)
+    await fixture.policies.replace(orgs[1], { secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 0 }, 1)
+    await fixture.policies.replace(orgs[2], { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 30 }, 1)
     const list = async (days: number, tokenLifeDays: number) => {
       const within = { onlyOrgId: undefined, onlyPublic: false, entry: { at: later(days), tokenLifeDays } }
-      const { items, total } = await bench.teams.listOfUser(ada, within, { page: 1, limit: 30 })
+      const { items, total } = await fixture.teams.listOfUser(ada, within, { page: 1, limit: 30 })
       t.is(total, items.length)
       return items.map(({ team }) => teams.indexOf(team.id))
     }
     t.deepEqual(await list(0, 30), [0, 1, 2])
     t.deepEqual(await list(0, 31), [0, 1])
     t.deepEqual(await list(1, 0), [0, 2])
-    await bench.factor(ada, true)
+    await fixture.factor(ada, true)
     t.deepEqual(await list(2, 0), [0, 1, 2])
   })
 })

@@ -3,12 +3,12 @@ import { helm, kubernetes } from '../../support/components/available.ts'
 import { untilAllowed } from '../../support/components/control-plane-access.ts'
 import { needing } from '../../support/components/needing.ts'
 import { helmRunnerSuite } from './helm-runner.suite.ts'
-import { processBench, type ProcessBench } from './process-bench.ts'
+import { makeProcessFixture, type ProcessFixture } from './helm-process.fixture.ts'
 import { declareSuite } from '../../support/declare-suite.ts'
 
 const test = needing('helm', 'kubernetes')
 
-let bench: ProcessBench
+let fixture: ProcessFixture
 
 test.before(async () => {
   const server = (await kubernetes())!
@@ -25,13 +25,13 @@ test.before(async () => {
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'moorage:org:quay' }],
   })
   await untilAllowed(server, 'moorage:quay', { verb: 'create', resource: 'secrets' }, ['moorage:org:quay'])
-  bench = await processBench(helm4, {
+  fixture = await makeProcessFixture(helm4, {
     kubeconfig: server.kubeconfig(),
     uid,
     makeNamespace: async (name) => void (await server.request('POST', '/api/v1/namespaces', { metadata: { name } })),
   })
 })
 
-test.after.always(() => bench?.stop())
+test.after.always(() => fixture?.stop())
 
-declareSuite(helmRunnerSuite, 'a real API server', async () => bench, test)
+declareSuite(helmRunnerSuite, 'a real API server', async () => fixture, test)

@@ -8,7 +8,7 @@ import type { HelmEvent } from '../../../core/packages/releases/ports.ts'
 import type { FakeApi } from '../../support/fake-api.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import { handleOn, messageOf, type Handle } from './helm-runner.suite.ts'
-import type { ProcessBench } from './process-bench.ts'
+import type { ProcessFixture } from './helm-process.fixture.ts'
 import type { Assertions } from '../../../composition/runtime/port-tests/assertions.ts'
 import type { SuiteAbout } from '../../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../../composition/runtime/port-tests/contract-suite.ts'
@@ -21,7 +21,7 @@ const callsAs = ({ calls }: FakeApi, namespace: string) => calls.filter((call) =
 
 /** The real program, and the API that is its cluster. */
 export interface HelmProcessBench {
-  readonly bench: ProcessBench
+  readonly fixture: ProcessFixture
   readonly api: FakeApi
   close?(): Promise<void>
 }
@@ -37,8 +37,8 @@ const about: SuiteAbout = {
 export const helmProcessSuite = contractSuite<HelmProcessBench>(about, (onBench) => {
   const on = (
     title: string,
-    run: (t: Assertions, bench: ProcessBench, handle: Handle, api: FakeApi) => Promise<void>,
-  ): void => onBench(title, async (t, { bench, api }) => run(t, bench, await handleOn(bench), api))
+    run: (t: Assertions, fixture: ProcessFixture, handle: Handle, api: FakeApi) => Promise<void>,
+  ): void => onBench(title, async (t, { fixture, api }) => run(t, fixture, await handleOn(fixture), api))
 
   on('a template that never ends is killed', async (t, { withLimits, chart }, { work }) => {
     const runner = withLimits({ renderSeconds: 0.4, renderGraceSeconds: 0.2 })
@@ -109,22 +109,22 @@ export const helmProcessSuite = contractSuite<HelmProcessBench>(about, (onBench)
 
   on(
     '`lookup` sees what the caller may see, and the cluster gets the caller',
-    async (t, bench, { namespace, work }, api) => {
+    async (t, fixture, { namespace, work }, api) => {
       api.put({
         apiVersion: 'v1',
         kind: 'Secret',
         metadata: { name: 'treasure', namespace },
         data: { gold: 'Z29sZA==' },
       })
-      const chart = await bench.chart({ files: { 'templates/look.yaml': looking } })
-      t.regex(unwrap(await bench.runner.template(work('look'), chart, open)).manifest, /seen: "?Z29sZA==/)
+      const chart = await fixture.chart({ files: { 'templates/look.yaml': looking } })
+      t.regex(unwrap(await fixture.runner.template(work('look'), chart, open)).manifest, /seen: "?Z29sZA==/)
       const stop = api.rules.forbid({ user: 'moorage:bob', resource: 'secrets', namespace })
-      const asBob = { ...work('look'), target: { ...work('look').target, cluster: await bench.as('bob') } }
+      const asBob = { ...work('look'), target: { ...work('look').target, cluster: await fixture.as('bob') } }
       t.regex(
-        messageOf(await bench.runner.template(asBob, chart, open)),
+        messageOf(await fixture.runner.template(asBob, chart, open)),
         /forbidden: User "moorage:bob" cannot get resource "secrets"/,
       )
-      t.regex(messageOf(await bench.runner.install(asBob, chart, open)), /forbidden/)
+      t.regex(messageOf(await fixture.runner.install(asBob, chart, open)), /forbidden/)
       stop()
       const users = new Set(callsAs(api, namespace).map(({ user }) => user))
       t.deepEqual([...users].sort(), ['moorage:ann', 'moorage:bob'])

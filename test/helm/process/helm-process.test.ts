@@ -4,13 +4,13 @@ import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'
 import { helmProcessSuite } from './helm-process.suite.ts'
 import { helmRunnerSuite } from './helm-runner.suite.ts'
-import { processBench, type ProcessBench } from './process-bench.ts'
+import { makeProcessFixture, type ProcessFixture } from './helm-process.fixture.ts'
 import { declareSuite } from '../../support/declare-suite.ts'
 
 const test = needing('helm')
 
 let api: FakeApi
-const benches: { helm3?: ProcessBench; helm4?: ProcessBench } = {}
+const fixtures: { helm3?: ProcessFixture; helm4?: ProcessFixture } = {}
 
 test.before(async () => {
   api = await startFakeApi()
@@ -20,20 +20,20 @@ test.before(async () => {
     uid: api.uid,
     makeNamespace: async (name: string) => void api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
   }
-  benches.helm3 = await processBench(binaries.helm3, server)
-  benches.helm4 = await processBench(binaries.helm4, server)
+  fixtures.helm3 = await makeProcessFixture(binaries.helm3, server)
+  fixtures.helm4 = await makeProcessFixture(binaries.helm4, server)
 })
 
 test.after('no working folder is left', (t) => {
-  t.deepEqual([...benches.helm3!.leftOvers(), ...benches.helm4!.leftOvers()], [])
+  t.deepEqual([...fixtures.helm3!.leftOvers(), ...fixtures.helm4!.leftOvers()], [])
 })
 
 test.after.always(async () => {
-  await Promise.all([benches.helm3?.stop(), benches.helm4?.stop()])
+  await Promise.all([fixtures.helm3?.stop(), fixtures.helm4?.stop()])
   await api?.stop()
 })
 
-declareSuite(helmRunnerSuite, 'helm 3', async () => benches.helm3!, test)
-declareSuite(helmRunnerSuite, 'helm 4', async () => benches.helm4!, test)
-declareSuite(helmProcessSuite, 'helm 3', async () => ({ bench: benches.helm3!, api }), test)
-declareSuite(helmProcessSuite, 'helm 4', async () => ({ bench: benches.helm4!, api }), test)
+declareSuite(helmRunnerSuite, 'helm 3', async () => fixtures.helm3!, test)
+declareSuite(helmRunnerSuite, 'helm 4', async () => fixtures.helm4!, test)
+declareSuite(helmProcessSuite, 'helm 3', async () => ({ fixture: fixtures.helm3!, api }), test)
+declareSuite(helmProcessSuite, 'helm 4', async () => ({ fixture: fixtures.helm4!, api }), test)

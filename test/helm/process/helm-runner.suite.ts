@@ -12,7 +12,7 @@ import type { SuiteAbout } from '../../../composition/runtime/port-tests/contrac
 import { contractSuite } from '../../../composition/runtime/port-tests/contract-suite.ts'
 
 /** A runner and the cluster that it works on. */
-export interface RunnerBench {
+export interface RunnerFixture {
   readonly runner: HelmRunner
   readonly cluster: MemberCluster
   /** A namespace that nobody else uses. */
@@ -31,7 +31,7 @@ export interface Handle {
 
 const open = new AbortController().signal
 
-export const handleOn = async ({ cluster, namespace }: RunnerBench, tenantId = 1): Promise<Handle> => {
+export const handleOn = async ({ cluster, namespace }: RunnerFixture, tenantId = 1): Promise<Handle> => {
   const name = await namespace()
   const events: HelmEvent[] = []
   return {
@@ -57,9 +57,9 @@ const about: SuiteAbout = {
 }
 
 /** What every HelmRunner keeps, the program itself and those that stand in for it. */
-export const helmRunnerSuite = contractSuite<RunnerBench>(about, (onBench) => {
-  const on = (title: string, run: (t: Assertions, bench: RunnerBench, handle: Handle) => Promise<void>): void =>
-    onBench(title, async (t, bench) => run(t, bench, await handleOn(bench)))
+export const helmRunnerSuite = contractSuite<RunnerFixture>(about, (onBench) => {
+  const on = (title: string, run: (t: Assertions, fixture: RunnerFixture, handle: Handle) => Promise<void>): void =>
+    onBench(title, async (t, fixture) => run(t, fixture, await handleOn(fixture)))
 
   on('it tells its version', async (t, { runner }) => {
     const version = await runner.version()

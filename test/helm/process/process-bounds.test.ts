@@ -18,7 +18,7 @@ import type { HelmEvent } from '../../../core/packages/releases/ports.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import { until } from '../../support/until.ts'
 import { fakeArchive, makeFakeHelmRunner } from '../../packages/fake-helm-runner.ts'
-import type { RunnerBench } from './helm-runner.suite.ts'
+import type { RunnerFixture } from './helm-runner.suite.ts'
 import { helmRunnerSuite, messageOf } from './helm-runner.suite.ts'
 import type { SpyBench } from './spy-helm.ts'
 import { spyHelm } from './spy-helm.ts'
@@ -28,12 +28,12 @@ const open = new AbortController().signal
 const chart = { archive: new Uint8Array([1]), values: { password: 'lantern' } }
 
 const spy = (t: ExecutionContext, script: string, limits?: Partial<HelmLimits>): SpyBench => {
-  const bench = spyHelm(script, limits)
+  const fixture = spyHelm(script, limits)
   t.teardown(async () => {
-    await bench.runner.close()
-    bench.remove()
+    await fixture.runner.close()
+    fixture.remove()
   })
-  return bench
+  return fixture
 }
 
 const leftIn = (folder: string): readonly string[] =>
@@ -159,9 +159,9 @@ test('a program that is missing, or fails without output, is reported', async (t
 })
 
 test('without a helm every operation says how to get one', async (t) => {
-  const bench = spy(t, 'exit 0')
-  rmSync(join(bench.folder, 'helm'))
-  const { runner, work } = bench
+  const fixture = spy(t, 'exit 0')
+  rmSync(join(fixture.folder, 'helm'))
+  const { runner, work } = fixture
   t.is(await runner.version(), undefined)
   const outcomes = [
     await runner.template(work, chart, open),
@@ -443,7 +443,7 @@ const runner = makeFakeHelmRunner()
 const cluster = { uid: 'uid-fake' } as MemberCluster
 let namespaces = 0
 
-const bench: RunnerBench = {
+const fixture: RunnerFixture = {
   runner,
   cluster,
   namespace: async () => `fake-${(namespaces += 1)}`,
@@ -461,7 +461,7 @@ const bench: RunnerBench = {
     runner.revisions(namespace, name).map(({ version, info }) => `${version} ${info.status}`),
 }
 
-declareSuite(helmRunnerSuite, 'the fake', async () => bench, test)
+declareSuite(helmRunnerSuite, 'the fake', async () => fixture, test)
 
 test('it simulates a machine without helm, and renders any archive', async (t) => {
   const fake = makeFakeHelmRunner()

@@ -5,7 +5,7 @@ import { pathNames } from '../../../composition/runtime/http/openapi/parameters.
 import type { Failure } from '../../../core/kernel/failure.ts'
 import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
 import { makeListOrganizationsOfUser } from '../../../core/organizations/organizations/organizations.ts'
-import { callBy, firstPage, makeBench } from '../../organizations/bench.ts'
+import { callBy, firstPage, makeOrganizationsFixture } from '../../organizations/use-cases.fixture.ts'
 import { eachDatabase } from '../../support/databases.ts'
 import { declaredRoutes } from '../../support/declared-routes.ts'
 import { shown, tagOf } from '../../support/outcome.ts'
@@ -62,7 +62,7 @@ for (const database of eachDatabase()) {
     const db = await database.open()
     t.teardown(() => db.close())
     const { counting, count } = counted(db)
-    const bench = makeBench(counting)
+    const bench = makeOrganizationsFixture(counting)
     const [eve, hidden] = [await bench.user('eve'), await bench.user('hidden')]
     await bench.organization('evil', eve)
     await db.query((k) => k('users').where('id', hidden).update({ visibility: 'private' }))

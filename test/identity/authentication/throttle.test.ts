@@ -12,8 +12,8 @@ import { eachDatabase } from '../../support/databases.ts'
 import { declareSuite } from '../../support/declare-suite.ts'
 import { attemptCountersSuite } from '../attempt-counters.suite.ts'
 import { passForAttempts } from '../pass-for-attempts.ts'
-import type { ThrottleBench } from '../throttle-bench.ts'
-import { ada, makeThrottleBench, throttleOver } from '../throttle-bench.ts'
+import type { ThrottleFixture } from '../throttle.fixture.ts'
+import { ada, makeThrottleFixture, throttleOver } from '../throttle.fixture.ts'
 
 /** The numbers of docs/decisions/lockout.md. */
 const attemptLimits = {
@@ -24,128 +24,128 @@ const attemptLimits = {
 }
 
 const wrongGuesses = async (
-  bench: ThrottleBench,
+  fixture: ThrottleFixture,
   count: number,
-  attempt: Parameters<ThrottleBench['guess']>[1] = {},
+  attempt: Parameters<ThrottleFixture['guess']>[1] = {},
 ): Promise<readonly string[]> => {
   const answers: string[] = []
-  for (let i = 0; i < count; i++) answers.push(await bench.guess(false, { instance: i, ...attempt }))
+  for (let i = 0; i < count; i++) answers.push(await fixture.guess(false, { instance: i, ...attempt }))
   return answers
 }
 
 test('five failures lock the subject on every instance; the right password is refused while it is locked', async (t) => {
-  const bench = makeThrottleBench()
-  t.deepEqual(await wrongGuesses(bench, 6), ['wrong', 'wrong', 'wrong', 'wrong', 'wrong, locks', 'subject-locked'])
-  for (const instance of [0, 1]) t.is(await bench.guess(true, { instance }), 'subject-locked')
-  bench.passSeconds(29)
-  t.is(await bench.guess(true, { instance: 1 }), 'subject-locked')
-  bench.passSeconds(1)
-  t.is(await bench.guess(true, { instance: 1 }), 'right')
+  const fixture = makeThrottleFixture()
+  t.deepEqual(await wrongGuesses(fixture, 6), ['wrong', 'wrong', 'wrong', 'wrong', 'wrong, locks', 'subject-locked'])
+  for (const instance of [0, 1]) t.is(await fixture.guess(true, { instance }), 'subject-locked')
+  fixture.passSeconds(29)
+  t.is(await fixture.guess(true, { instance: 1 }), 'subject-locked')
+  fixture.passSeconds(1)
+  t.is(await fixture.guess(true, { instance: 1 }), 'right')
 })
 
 test('a lock doubles from half a minute to an hour, ends by itself, and starts again after a quiet day', async (t) => {
-  const bench = makeThrottleBench()
+  const fixture = makeThrottleFixture()
   const lengths: number[] = []
   for (let lock = 0; lock < 9; lock++) {
-    await wrongGuesses(bench, 5)
-    const refused = await bench
+    await wrongGuesses(fixture, 5)
+    const refused = await fixture
       .on(0)
       .guard({ kind: 'password', subject: ada, sourceIp: '198.51.100.7' }, async () => right('it'))
     lengths.push('retryAfterSeconds' in refused ? refused.retryAfterSeconds : 0)
-    bench.passSeconds(lengths.at(-1) as number)
+    fixture.passSeconds(lengths.at(-1) as number)
   }
   t.deepEqual(lengths, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600])
-  bench.passSeconds(24 * 3600)
-  await wrongGuesses(bench, 5)
-  bench.passSeconds(30)
-  t.is(await bench.guess(true), 'right')
+  fixture.passSeconds(24 * 3600)
+  await wrongGuesses(fixture, 5)
+  fixture.passSeconds(30)
+  t.is(await fixture.guess(true), 'right')
   t.deepEqual([1, 2, 8, 9, 1000].map(lockSeconds), [30, 60, 3600, 3600, 3600])
 })
 
 test('failures are forgotten after a success and after a quarter of an hour', async (t) => {
-  const bench = makeThrottleBench()
-  await wrongGuesses(bench, 4)
-  t.is(await bench.guess(true, { instance: 1 }), 'right')
-  t.is((await wrongGuesses(bench, 4)).at(-1), 'wrong')
-  bench.passSeconds(attemptLimits.subject.seconds)
-  t.is((await wrongGuesses(bench, 4)).at(-1), 'wrong')
+  const fixture = makeThrottleFixture()
+  await wrongGuesses(fixture, 4)
+  t.is(await fixture.guess(true, { instance: 1 }), 'right')
+  t.is((await wrongGuesses(fixture, 4)).at(-1), 'wrong')
+  fixture.passSeconds(attemptLimits.subject.seconds)
+  t.is((await wrongGuesses(fixture, 4)).at(-1), 'wrong')
 })
 
 test('each subject and each kind counts for itself, and no name can be mistaken for a user', async (t) => {
-  const bench = makeThrottleBench()
-  await wrongGuesses(bench, 5, { subject: 7 as UserId })
+  const fixture = makeThrottleFixture()
+  await wrongGuesses(fixture, 5, { subject: 7 as UserId })
   for (const subject of [8 as UserId, '7', 'ada', 'user:7'])
-    t.is(await bench.guess(true, { subject }), 'right', String(subject))
-  t.is(await bench.guess(true, { kind: 'one-time-code' }), 'right')
-  t.is(await bench.guess(true, { kind: 'password' }), 'subject-locked')
+    t.is(await fixture.guess(true, { subject }), 'right', String(subject))
+  t.is(await fixture.guess(true, { kind: 'one-time-code' }), 'right')
+  t.is(await fixture.guess(true, { kind: 'password' }), 'subject-locked')
 })
 
-const spread = (bench: ThrottleBench, count: number) =>
-  Promise.all(Array.from({ length: count }, (_, i) => bench.guess(false, { sourceIp: `203.0.113.${i}` })))
+const spread = (fixture: ThrottleFixture, count: number) =>
+  Promise.all(Array.from({ length: count }, (_, i) => fixture.guess(false, { sourceIp: `203.0.113.${i}` })))
 
 test('a lock by one network does not reach another one', async (t) => {
-  const bench = makeThrottleBench()
-  await wrongGuesses(bench, 5, { sourceIp: '203.0.113.1' })
-  t.is(await bench.guess(true, { sourceIp: '203.0.113.1' }), 'subject-locked')
-  t.is(await bench.guess(true, { sourceIp: '198.51.100.7' }), 'right')
+  const fixture = makeThrottleFixture()
+  await wrongGuesses(fixture, 5, { sourceIp: '203.0.113.1' })
+  t.is(await fixture.guess(true, { sourceIp: '203.0.113.1' }), 'subject-locked')
+  t.is(await fixture.guess(true, { sourceIp: '198.51.100.7' }), 'right')
 })
 
 test('guesses from many networks lock all networks but those of earlier sign-ins', async (t) => {
-  const bench = makeThrottleBench()
-  t.is(await bench.guess(true, { sourceIp: '198.51.100.7' }), 'right')
-  await spread(bench, attemptLimits.total.points)
-  t.is(await bench.guess(true, { sourceIp: '192.0.2.1' }), 'subject-locked')
-  t.is(await bench.guess(true, { instance: 1, sourceIp: '198.51.100.7' }), 'right')
-  t.true(await bench.on(0).unlock(ada))
-  t.is(await bench.guess(true, { sourceIp: '192.0.2.1' }), 'right')
+  const fixture = makeThrottleFixture()
+  t.is(await fixture.guess(true, { sourceIp: '198.51.100.7' }), 'right')
+  await spread(fixture, attemptLimits.total.points)
+  t.is(await fixture.guess(true, { sourceIp: '192.0.2.1' }), 'subject-locked')
+  t.is(await fixture.guess(true, { instance: 1, sourceIp: '198.51.100.7' }), 'right')
+  t.true(await fixture.on(0).unlock(ada))
+  t.is(await fixture.guess(true, { sourceIp: '192.0.2.1' }), 'right')
 })
 
 test('a caller who has proven a session is counted apart from all networks', async (t) => {
-  const bench = makeThrottleBench()
-  await wrongGuesses(bench, 5)
-  await spread(bench, attemptLimits.total.points)
+  const fixture = makeThrottleFixture()
+  await wrongGuesses(fixture, 5)
+  await spread(fixture, attemptLimits.total.points)
   const proven = { provenBy: 'session 1' }
-  t.is(await bench.guess(true, proven), 'right')
-  await wrongGuesses(bench, 5, proven)
-  t.is(await bench.guess(true, proven), 'subject-locked')
-  t.is(await bench.guess(true, { provenBy: 'session 2' }), 'right')
+  t.is(await fixture.guess(true, proven), 'right')
+  await wrongGuesses(fixture, 5, proven)
+  t.is(await fixture.guess(true, proven), 'subject-locked')
+  t.is(await fixture.guess(true, { provenBy: 'session 2' }), 'right')
 })
 
 test('a network is familiar for 90 days after the last sign-in', async (t) => {
-  const bench = makeThrottleBench()
-  await bench.guess(true)
-  bench.passSeconds(89 * 24 * 3600)
-  await bench.guess(true)
-  bench.passSeconds(89 * 24 * 3600)
-  await spread(bench, attemptLimits.total.points)
-  t.is(await bench.guess(true), 'right')
-  bench.passSeconds(90 * 24 * 3600)
-  await spread(bench, attemptLimits.total.points)
-  t.is(await bench.guess(true), 'subject-locked')
+  const fixture = makeThrottleFixture()
+  await fixture.guess(true)
+  fixture.passSeconds(89 * 24 * 3600)
+  await fixture.guess(true)
+  fixture.passSeconds(89 * 24 * 3600)
+  await spread(fixture, attemptLimits.total.points)
+  t.is(await fixture.guess(true), 'right')
+  fixture.passSeconds(90 * 24 * 3600)
+  await spread(fixture, attemptLimits.total.points)
+  t.is(await fixture.guess(true), 'subject-locked')
 })
 
 test('codes are locked by five failures whatever the network', async (t) => {
-  const bench = makeThrottleBench()
+  const fixture = makeThrottleFixture()
   const kind = 'one-time-code' as const
-  await bench.guess(true, { kind })
-  for (let i = 0; i < 5; i++) await bench.guess(false, { kind, sourceIp: `203.0.113.${i}` })
-  t.is(await bench.guess(true, { kind }), 'subject-locked')
+  await fixture.guess(true, { kind })
+  for (let i = 0; i < 5; i++) await fixture.guess(false, { kind, sourceIp: `203.0.113.${i}` })
+  t.is(await fixture.guess(true, { kind }), 'subject-locked')
 })
 
 test('the owner is notified of the first, second, fourth and eighth lock', async (t) => {
-  const bench = makeThrottleBench()
-  await bench.guess(true)
+  const fixture = makeThrottleFixture()
+  await fixture.guess(true)
   const notices: number[] = []
   for (let lock = 1; lock <= 8; lock++) {
-    if ((await wrongGuesses(bench, 5)).includes('wrong, locks')) notices.push(lock)
-    bench.passSeconds(3600)
+    if ((await wrongGuesses(fixture, 5)).includes('wrong, locks')) notices.push(lock)
+    fixture.passSeconds(3600)
   }
   t.deepEqual(notices, [1, 2, 4, 8])
 })
 
 test('an unknown name is locked in the same way', async (t) => {
-  const bench = makeThrottleBench()
-  t.deepEqual(await wrongGuesses(bench, 6, { subject: 'nobody' }), [
+  const fixture = makeThrottleFixture()
+  t.deepEqual(await wrongGuesses(fixture, 6, { subject: 'nobody' }), [
     'wrong',
     'wrong',
     'wrong',
@@ -156,80 +156,80 @@ test('an unknown name is locked in the same way', async (t) => {
 })
 
 test('an administrator’s unlock ends the lock and the doubling; an instance that remembers the lock follows within seconds', async (t) => {
-  const bench = makeThrottleBench()
-  await wrongGuesses(bench, 5)
-  bench.passSeconds(30)
-  await wrongGuesses(bench, 5)
-  t.is(await bench.guess(true, { instance: 1 }), 'subject-locked')
-  t.true(await bench.on(0).unlock(ada))
-  t.false(await bench.on(0).unlock(ada))
-  t.is(await bench.guess(true, { instance: 0 }), 'right')
-  bench.passSeconds(5)
-  t.is(await bench.guess(true, { instance: 1 }), 'right')
-  await wrongGuesses(bench, 5)
-  bench.passSeconds(30)
-  t.is(await bench.guess(true), 'right', 'the next lock is a first one')
+  const fixture = makeThrottleFixture()
+  await wrongGuesses(fixture, 5)
+  fixture.passSeconds(30)
+  await wrongGuesses(fixture, 5)
+  t.is(await fixture.guess(true, { instance: 1 }), 'subject-locked')
+  t.true(await fixture.on(0).unlock(ada))
+  t.false(await fixture.on(0).unlock(ada))
+  t.is(await fixture.guess(true, { instance: 0 }), 'right')
+  fixture.passSeconds(5)
+  t.is(await fixture.guess(true, { instance: 1 }), 'right')
+  await wrongGuesses(fixture, 5)
+  fixture.passSeconds(30)
+  t.is(await fixture.guess(true), 'right', 'the next lock is a first one')
 })
 
 test('a blocked key costs no query while it is remembered', async (t) => {
-  const bench = makeThrottleBench(1)
-  await wrongGuesses(bench, 5)
-  const before = bench.memory.asked()
-  for (let i = 0; i < 10; i++) t.is(await bench.guess(true), 'subject-locked')
+  const fixture = makeThrottleFixture(1)
+  await wrongGuesses(fixture, 5)
+  const before = fixture.memory.asked()
+  for (let i = 0; i < 10; i++) t.is(await fixture.guess(true), 'subject-locked')
   // One to learn of the address, one to count it, for each: none for the locked subject.
-  t.is(bench.memory.asked() - before, 20)
+  t.is(fixture.memory.asked() - before, 20)
 })
 
 test('an address with a hundred failures is blocked by its network, and locks no account', async (t) => {
-  const bench = makeThrottleBench()
+  const fixture = makeThrottleFixture()
   const from = (host: string) => ({ sourceIp: `2001:db8:1:2::${host}` })
   for (let i = 0; i < 100; i++)
-    t.is(await bench.guess(false, { subject: `name ${i}`, instance: i, ...from(String(i)) }), 'wrong')
-  t.is(await bench.guess(true, from('ffff')), 'address-blocked')
-  t.is(await bench.guess(true, { instance: 1, ...from('1') }), 'address-blocked')
-  t.is(await bench.guess(true, { sourceIp: '2001:db8:1:3::1' }), 'right')
-  bench.passSeconds(attemptLimits.address.seconds)
-  t.is(await bench.guess(true, from('1')), 'right')
+    t.is(await fixture.guess(false, { subject: `name ${i}`, instance: i, ...from(String(i)) }), 'wrong')
+  t.is(await fixture.guess(true, from('ffff')), 'address-blocked')
+  t.is(await fixture.guess(true, { instance: 1, ...from('1') }), 'address-blocked')
+  t.is(await fixture.guess(true, { sourceIp: '2001:db8:1:3::1' }), 'right')
+  fixture.passSeconds(attemptLimits.address.seconds)
+  t.is(await fixture.guess(true, from('1')), 'right')
 })
 
 test('attempts on a locked account count for the address, so that it is no free target', async (t) => {
-  const bench = makeThrottleBench()
-  const answers = await wrongGuesses(bench, 101)
+  const fixture = makeThrottleFixture()
+  const answers = await wrongGuesses(fixture, 101)
   t.is(answers.filter((answer) => answer === 'subject-locked').length, 95)
   t.is(answers.at(-1), 'address-blocked')
 })
 
 test('a success of one’s own does not forgive the address', async (t) => {
-  const bench = makeThrottleBench()
+  const fixture = makeThrottleFixture()
   for (let i = 0; i < 100; i++) {
-    await bench.guess(false, { subject: `name ${i}` })
-    if (i < 99) t.is(await bench.guess(true, { subject: 'mine' }), 'right')
+    await fixture.guess(false, { subject: `name ${i}` })
+    if (i < 99) t.is(await fixture.guess(true, { subject: 'mine' }), 'right')
   }
-  t.is(await bench.guess(true, { subject: 'mine' }), 'address-blocked')
+  t.is(await fixture.guess(true, { subject: 'mine' }), 'address-blocked')
 })
 
 test('a check that could not be made counts for nothing, also when it throws', async (t) => {
-  const bench = makeThrottleBench()
+  const fixture = makeThrottleFixture()
   const attempt = { kind: 'password', subject: ada, sourceIp: '198.51.100.7' } as const
   for (let i = 0; i < 10; i++) {
-    t.deepEqual(await bench.on(0).guard(attempt, async () => left('saturated')), {
+    t.deepEqual(await fixture.on(0).guard(attempt, async () => left('saturated')), {
       kind: 'judged',
       answer: left('saturated'),
     })
     await t.throwsAsync(
-      bench.on(0).guard(attempt, () => Promise.reject(new Error('broken'))),
+      fixture.on(0).guard(attempt, () => Promise.reject(new Error('broken'))),
       { message: 'broken' },
     )
   }
-  t.is((await wrongGuesses(bench, 5)).at(-1), 'wrong, locks')
+  t.is((await wrongGuesses(fixture, 5)).at(-1), 'wrong, locks')
 })
 
 test('of a crowd of wrong guesses at one instance exactly the limit is checked, and one locks', async (t) => {
-  const bench = makeThrottleBench(1)
+  const fixture = makeThrottleFixture(1)
   let checked = 0
   const answers = await Promise.all(
     Array.from({ length: 200 }, () =>
-      bench.on(0).guard({ kind: 'password', subject: ada, sourceIp: '198.51.100.7' }, async () => {
+      fixture.on(0).guard({ kind: 'password', subject: ada, sourceIp: '198.51.100.7' }, async () => {
         checked += 1
         await new Promise((resume) => setImmediate(resume))
         return right(undefined)
@@ -242,11 +242,11 @@ test('of a crowd of wrong guesses at one instance exactly the limit is checked, 
 })
 
 test('of concurrent attempts at three instances at most the limit of each is checked, and one locks', async (t) => {
-  const bench = makeThrottleBench(3)
+  const fixture = makeThrottleFixture(3)
   let checked = 0
   const answers = await Promise.all(
     Array.from({ length: 300 }, (_, i) =>
-      bench.on(i).guard({ kind: 'password', subject: ada, sourceIp: `198.51.${i % 200}.7` }, async () => {
+      fixture.on(i).guard({ kind: 'password', subject: ada, sourceIp: `198.51.${i % 200}.7` }, async () => {
         checked += 1
         await new Promise((resume) => setImmediate(resume))
         return right(undefined)
@@ -258,47 +258,47 @@ test('of concurrent attempts at three instances at most the limit of each is che
 })
 
 test('many right passwords at once all get in, also after failures', async (t) => {
-  const bench = makeThrottleBench(1)
-  await wrongGuesses(bench, 4)
-  const answers = await Promise.all(Array.from({ length: 100 }, () => bench.guess(true)))
+  const fixture = makeThrottleFixture(1)
+  await wrongGuesses(fixture, 4)
+  const answers = await Promise.all(Array.from({ length: 100 }, () => fixture.guess(true)))
   t.deepEqual([...new Set(answers)], ['right'])
 })
 
 test('with the store away this process counts, at half the limits, and never lets everybody through', async (t) => {
-  const bench = makeThrottleBench(1)
-  bench.memory.setAway(true)
-  t.deepEqual(await wrongGuesses(bench, 3), ['wrong', 'wrong, locks', 'subject-locked'])
-  t.is(await bench.guess(true), 'subject-locked')
+  const fixture = makeThrottleFixture(1)
+  fixture.memory.setAway(true)
+  t.deepEqual(await wrongGuesses(fixture, 3), ['wrong', 'wrong, locks', 'subject-locked'])
+  t.is(await fixture.guess(true), 'subject-locked')
   const other = { subject: 8 as UserId, sourceIp: '203.0.113.1' }
-  t.is(await bench.guess(true, other), 'right', 'who failed nowhere still gets in')
-  for (let i = 0; i < 50; i++) await bench.guess(false, { subject: `name ${i}`, sourceIp: '203.0.113.2' })
-  t.is(await bench.guess(true, { subject: 'x', sourceIp: '203.0.113.2' }), 'address-blocked')
+  t.is(await fixture.guess(true, other), 'right', 'who failed nowhere still gets in')
+  for (let i = 0; i < 50; i++) await fixture.guess(false, { subject: `name ${i}`, sourceIp: '203.0.113.2' })
+  t.is(await fixture.guess(true, { subject: 'x', sourceIp: '203.0.113.2' }), 'address-blocked')
 })
 
 test('a store that becomes unavailable and available again is logged, once per minute', async (t) => {
-  const bench = makeThrottleBench(1)
+  const fixture = makeThrottleFixture(1)
   const told: string[] = []
   const log = { error: (_fields: unknown, text: string) => void told.push(text) } as never
-  const throttle = throttleOver(bench.memory.counters, bench.now, log)
+  const throttle = throttleOver(fixture.memory.counters, fixture.now, log)
   const guess = () =>
     throttle.guard({ kind: 'password', subject: ada, sourceIp: '198.51.100.7' }, async () => right(undefined))
   await guess()
   t.is(told.length, 0)
-  bench.memory.setAway(true)
+  fixture.memory.setAway(true)
   await guess()
   await guess()
   t.is(told.length, 1)
-  bench.passSeconds(61)
+  fixture.passSeconds(61)
   await guess()
   t.is(told.length, 2)
-  bench.memory.setAway(false)
+  fixture.memory.setAway(false)
 })
 
 test('what is kept says neither name nor address', async (t) => {
-  const bench = makeThrottleBench(1)
-  await bench.guess(false, { subject: 'hunter2-typed-into-the-wrong-field', sourceIp: '203.0.113.77' })
-  t.is(bench.memory.keys().length, 3)
-  for (const key of bench.memory.keys()) t.regex(key, /^[0-9a-f]{64}$/)
+  const fixture = makeThrottleFixture(1)
+  await fixture.guess(false, { subject: 'hunter2-typed-into-the-wrong-field', sourceIp: '203.0.113.77' })
+  t.is(fixture.memory.keys().length, 3)
+  for (const key of fixture.memory.keys()) t.regex(key, /^[0-9a-f]{64}$/)
 })
 
 type Step = { readonly kind: 'wrong' | 'right' | 'unlock' } | { readonly kind: 'pass'; readonly seconds: number }
@@ -361,14 +361,14 @@ const makeModel = () => {
 test('any order of guesses, pauses and unlocks from a familiar network locks as the rules say', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const bench = makeThrottleBench(1)
+      const fixture = makeThrottleFixture(1)
       const model = makeModel()
-      await bench.guess(true)
+      await fixture.guess(true)
       for (const taken of steps) {
         const expected = model.run(taken)
-        if (taken.kind === 'pass') bench.passSeconds(taken.seconds)
-        else if (taken.kind === 'unlock') t.is(String(await bench.on(0).unlock(ada)), expected)
-        else t.is((await bench.guess(taken.kind === 'right')).replace(', locks', ''), expected)
+        if (taken.kind === 'pass') fixture.passSeconds(taken.seconds)
+        else if (taken.kind === 'unlock') t.is(String(await fixture.on(0).unlock(ada)), expected)
+        else t.is((await fixture.guess(taken.kind === 'right')).replace(', locks', ''), expected)
       }
     }),
     { numRuns: 300 },
@@ -378,14 +378,14 @@ test('any order of guesses, pauses and unlocks from a familiar network locks as 
 test('from any state the right password works at the latest an hour later', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const bench = makeThrottleBench()
+      const fixture = makeThrottleFixture()
       for (const [i, taken] of steps.entries()) {
-        if (taken.kind === 'pass') bench.passSeconds(taken.seconds)
-        else if (taken.kind === 'unlock') await bench.on(i).unlock(ada)
-        else await bench.guess(taken.kind === 'right', { instance: i, sourceIp: `198.51.100.${i}` })
+        if (taken.kind === 'pass') fixture.passSeconds(taken.seconds)
+        else if (taken.kind === 'unlock') await fixture.on(i).unlock(ada)
+        else await fixture.guess(taken.kind === 'right', { instance: i, sourceIp: `198.51.100.${i}` })
       }
-      bench.passSeconds(attemptLimits.lock.longestSeconds)
-      t.is(await bench.guess(true, { sourceIp: '203.0.113.1' }), 'right')
+      fixture.passSeconds(attemptLimits.lock.longestSeconds)
+      t.is(await fixture.guess(true, { sourceIp: '203.0.113.1' }), 'right')
     }),
     { numRuns: 100 },
   )

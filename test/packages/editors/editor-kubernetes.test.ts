@@ -1,7 +1,7 @@
 // process: waiting - uses components
 import { expectStatus } from '../../clusters/cluster-fixture.ts'
 import { needing } from '../../support/components/needing.ts'
-import { startRealBench } from '../life-cycle-bench.ts'
+import { startOnRealCluster } from '../life-cycle-clusters.ts'
 import { deployments } from './editor-fixture.ts'
 
 /** The built-in editor of Deployments on a real API server, whose objects carry defaults, managers and versions. */
@@ -16,13 +16,13 @@ interface Deployment {
 
 for (const version of ['helm3', 'helm4'] as const) {
   test.serial(`${version}: a model that was loaded is applied as it is, changed by a patch, and removed`, async (t) => {
-    const bench = await startRealBench(version)
-    t.teardown(() => bench.close())
-    const namespace = await bench.namespaceAtWork()
-    const { client } = bench
+    const fixture = await startOnRealCluster(version)
+    t.teardown(() => fixture.close())
+    const namespace = await fixture.namespaceAtWork()
+    const { client } = fixture
     const metadata = { resource: deployments, release: { name: 'quay', namespace } }
     const live = async (): Promise<Deployment | undefined> =>
-      (await bench.object(`/apis/apps/v1/namespaces/${namespace}/deployments/quay`)) as Deployment | undefined
+      (await fixture.object(`/apis/apps/v1/namespaces/${namespace}/deployments/quay`)) as Deployment | undefined
 
     const options = { metadata, spec: { image: 'registry.example.com/quay:1', replicas: 1, port: 8080, expose: true } }
     const model = (await expectStatus(client.send('PUT', '/options/model', options), 200)).json

@@ -10,13 +10,13 @@ import { usualLimits, type HelmLimits } from '../../../adapters/helm/process/lim
 import { makeLoopbackProxy } from '../../../adapters/helm/process/loopback-proxy.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import { unwrap } from '../../support/outcome.ts'
-import type { RunnerBench } from './helm-runner.suite.ts'
+import type { RunnerFixture } from './helm-runner.suite.ts'
 import { memberOf } from './member-of.ts'
 import { trialChart } from './trial-charts.ts'
 import { chartTexts } from '../../packages/texts.ts'
 
-/** The real program on a bench of its own. */
-export interface ProcessBench extends RunnerBench {
+/** The real program with a folder of its own. */
+export interface ProcessFixture extends RunnerFixture {
   readonly runner: HelmProcessRunner
   /** The cluster as another caller. */
   as(login: string): Promise<MemberCluster>
@@ -34,14 +34,14 @@ interface RecordItem {
 /** Helm 3.17.3, older than what the service takes, stands for all of Helm 3. */
 const testFloor = '3.17.0'
 
-/** A Kubernetes API that the bench's cluster is. */
+/** A Kubernetes API that the fixture's cluster is. */
 export interface ApiServer {
   readonly kubeconfig: string
   readonly uid: string
   makeNamespace(name: string): Promise<void>
 }
 
-export const processBench = async (binary: string, api: ApiServer): Promise<ProcessBench> => {
+export const makeProcessFixture = async (binary: string, api: ApiServer): Promise<ProcessFixture> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-runner-test-'))
   const member = memberOf(api.kubeconfig, api.uid)
   const runners: HelmProcessRunner[] = []

@@ -49,7 +49,7 @@ export const catalogue: PermissionLevels = { levelOf: (permission) => levels.get
 type Stores = Omit<OrganizationStores, 'audit' | 'mail'>
 
 /** Stores, a unit of work and people, over a database of one's own. */
-export interface Bench extends Stores {
+export interface OrganizationsFixture extends Stores {
   readonly users: UserStore
   readonly database: SqlDatabase
   readonly unitOfWork: UnitOfWork<OrganizationStores>
@@ -123,7 +123,7 @@ const insertRole = async (
   return id
 }
 
-export const makeBench = (database: SqlDatabase): Bench => {
+export const makeOrganizationsFixture = (database: SqlDatabase): OrganizationsFixture => {
   const bind = bindStores(database)
   const stores = bind(database)
   const users = makeSqlUserStore(database)(database)
@@ -192,6 +192,10 @@ export const makeBench = (database: SqlDatabase): Bench => {
 }
 
 /** Declares a case on each database. */
-export const onEachDatabase = (title: string, run: (t: ExecutionContext, bench: Bench) => Promise<void>): void => {
-  for (const { name, open } of eachDatabase()) casesOf(name, async () => makeBench(await open()))(title, run)
+export const onEachDatabase = (
+  title: string,
+  run: (t: ExecutionContext, fixture: OrganizationsFixture) => Promise<void>,
+): void => {
+  for (const { name, open } of eachDatabase())
+    casesOf(name, async () => makeOrganizationsFixture(await open()))(title, run)
 }

@@ -32,7 +32,7 @@ export const throttleOver = (
   })
 
 /** Instances over counters in memory, with one clock. */
-export const makeThrottleBench = (instances = 2) => {
+export const makeThrottleFixture = (instances = 2) => {
   let now = Date.parse('2026-05-01T08:00:00.000Z')
   const memory = makeMemoryCounters(() => now)
   const throttles = Array.from({ length: instances }, () => throttleOver(memory.counters, () => now))
@@ -54,4 +54,4 @@ export const makeThrottleBench = (instances = 2) => {
     },
   }
 }
-export type ThrottleBench = ReturnType<typeof makeThrottleBench>
+export type ThrottleFixture = ReturnType<typeof makeThrottleFixture>

@@ -20,7 +20,7 @@ const auditKey = makeHmacDigest(new Uint8Array(32).fill(7))
 const clock = { now: () => new Date('2026-05-01T08:00:00.000Z') }
 
 /** The part's use cases over one database, wired as the composition root wires them. */
-export const roleBench = (db: SqlDatabase) => {
+export const makeRoleFixture = (db: SqlDatabase) => {
   const facts = makeSqlAuthorizationFacts(db, catalogue.objectTypes, objectRows)(db)
   const bindRoles = makeSqlRoleStore(db)
   const bindRights = makeSqlRightsStore(db)
@@ -54,4 +54,4 @@ export const roleBench = (db: SqlDatabase) => {
     close: () => db.close(),
   }
 }
-export type RoleBench = ReturnType<typeof roleBench>
+export type RoleFixture = ReturnType<typeof makeRoleFixture>

@@ -12,7 +12,7 @@ import type { OrganizationProfile, TeamPermission } from '../../core/organizatio
 import { unwrap } from '../support/outcome.ts'
 
 /** The stores of one empty place, and what other parts keep beside them. Made anew for each case. */
-export interface StoreBench {
+export interface StoresFixture {
   readonly organizations: OrganizationStore
   readonly teams: TeamStore
   readonly memberships: MembershipStore
@@ -47,20 +47,20 @@ export const profile: OrganizationProfile = {
 }
 
 export const addOrganization = async (
-  bench: StoreBench,
+  fixture: StoresFixture,
   name: string,
   changes: Partial<OrganizationProfile> = {},
 ): Promise<OrgId> =>
-  unwrap(await bench.organizations.insert({ ...profile, ...changes, name, orgType: 0, createdAt: at }))
+  unwrap(await fixture.organizations.insert({ ...profile, ...changes, name, orgType: 0, createdAt: at }))
 
 export const addTeam = async (
-  bench: StoreBench,
+  fixture: StoresFixture,
   orgId: OrgId,
   name: string,
   permission: TeamPermission = 'read',
 ): Promise<TeamId> =>
   unwrap(
-    await bench.teams.insert({
+    await fixture.teams.insert({
       orgId,
       name,
       description: `the ${name}`,

@@ -6,16 +6,16 @@ import { makeHelmCli } from '../support/run-helm.ts'
 import { startService } from '../support/service.ts'
 import { chartOf } from './chart-archive.ts'
 import { lifeCycleCharts } from './life-cycle.fixture.ts'
-import type { LifeCycleBench } from './life-cycle.suite.ts'
+import type { LifeCycleFixture } from './life-cycle.suite.ts'
 import { asNewEnough, importedAs, packageClient, startCharts } from './package-fixture.ts'
 import { startWorkloadController, type WorkloadController } from './workload-controller.ts'
 
-/** A bench that somebody has to close. */
-export interface StartedBench extends LifeCycleBench {
+/** A fixture that its user closes. */
+export interface StartedFixture extends LifeCycleFixture {
   close(): Promise<void>
 }
 
-interface BenchCluster {
+interface FixtureCluster {
   kubeconfig(): string
   namespace(): Promise<string>
   namespaceAtWork(): Promise<string>
@@ -23,7 +23,7 @@ interface BenchCluster {
   stop(): Promise<void>
 }
 
-const startBench = async (version: 'helm3' | 'helm4', cluster: BenchCluster): Promise<StartedBench> => {
+const startFixture = async (version: 'helm3' | 'helm4', cluster: FixtureCluster): Promise<StartedFixture> => {
   const command = (await helm())![version]
   const taken = version === 'helm3' ? asNewEnough(command) : undefined
   const { charts, settings } = await startCharts(...(await Promise.all(lifeCycleCharts.map((name) => chartOf(name)))))
@@ -51,7 +51,9 @@ const found = ({ status, body }: { readonly status: number; readonly body: unkno
   status === 200 ? body : undefined
 
 /** On the API in this process. */
-export const startFakeBench = async (version: 'helm3' | 'helm4'): Promise<StartedBench & { readonly api: FakeApi }> => {
+export const startOnFakeCluster = async (
+  version: 'helm3' | 'helm4',
+): Promise<StartedFixture & { readonly api: FakeApi }> => {
   const api = await startFakeApi()
   api.put({
     apiVersion: 'v1',
@@ -62,7 +64,7 @@ export const startFakeBench = async (version: 'helm3' | 'helm4'): Promise<Starte
   const namespace = async (): Promise<string> =>
     api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `life-${randomBytes(5).toString('hex')}` } })
       .metadata.name
-  const bench = await startBench(version, {
+  const fixture = await startFixture(version, {
     kubeconfig: () => api.kubeconfig(),
     namespace,
     // Workloads make progress in each namespace of this API.
@@ -70,14 +72,14 @@ export const startFakeBench = async (version: 'helm3' | 'helm4'): Promise<Starte
     object: async (path) => found(await api.request('GET', path)),
     stop: () => api.stop(),
   })
-  return { ...bench, api }
+  return { ...fixture, api }
 }
 
 /** On a real kube-apiserver. */
-export const startRealBench = async (version: 'helm3' | 'helm4'): Promise<StartedBench> => {
+export const startOnRealCluster = async (version: 'helm3' | 'helm4'): Promise<StartedFixture> => {
   const server = (await kubernetes())!
   const controllers: WorkloadController[] = []
-  return startBench(version, {
+  return startFixture(version, {
     kubeconfig: () => server.kubeconfig(),
     namespace: () => server.createNamespace('life'),
     namespaceAtWork: async () => {

@@ -32,7 +32,7 @@ export const entry = (changes: Partial<AuditEntry> = {}): AuditEntry => ({
 })
 
 /** The audit adapters over one database, wired as the composition root wires them. */
-export const auditBench = (db: SqlDatabase) => {
+export const makeAuditFixture = (db: SqlDatabase) => {
   const chain = makeAuditChain(auditKey)
   const trail = makeSqlAuditTrail(db, chain)
   const write = (call: Call, one: AuditEntry): Promise<void> =>
@@ -61,4 +61,4 @@ export const auditBench = (db: SqlDatabase) => {
     close: () => db.close(),
   }
 }
-export type AuditBench = ReturnType<typeof auditBench>
+export type AuditFixture = ReturnType<typeof makeAuditFixture>
