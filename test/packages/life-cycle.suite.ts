@@ -86,25 +86,25 @@ const about: SuiteAbout = {
 }
 
 /**
- * The life of releases over HTTP, each answer compared with what helm itself says. The fixture is started by the first
+ * The life of releases over HTTP, each answer compared with what helm itself says. The setup is started by the first
  * case.
  */
 export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) => {
-  type Run = (t: Assertions, fixture: LifeCycleFixture, namespace: string) => Promise<void>
+  type Run = (t: Assertions, setup: LifeCycleFixture, namespace: string) => Promise<void>
   const declare = (title: string, kind: 'namespace' | 'namespaceAtWork', run: Run): void =>
-    onBench(title, async (t, fixture) => run(t, fixture, await fixture[kind]()))
+    onBench(title, async (t, setup) => run(t, setup, await setup[kind]()))
   const on = (title: string, run: Run): void => declare(title, 'namespace', run)
   /** For charts with workloads and hooks, as `harbour` is. */
   const onWorkloads = (title: string, run: Run): void => declare(title, 'namespaceAtWork', run)
 
   const install = (
-    fixture: LifeCycleFixture,
+    setup: LifeCycleFixture,
     namespace: string,
     chart: string,
     more: object = {},
   ): Promise<FollowedTask> =>
-    fixture.client.done('POST', `${releases}/`, {
-      ...chartSource(fixture.charts, chart),
+    setup.client.done('POST', `${releases}/`, {
+      ...chartSource(setup.charts, chart),
       releaseName: 'web',
       namespace,
       wait: true,
@@ -112,27 +112,27 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
       ...more,
     })
   const upgrade = (
-    fixture: LifeCycleFixture,
+    setup: LifeCycleFixture,
     namespace: string,
     chart: string,
     more: object = {},
   ): Promise<FollowedTask> =>
-    fixture.client.done('PUT', `${releases}/web/`, {
-      ...chartSource(fixture.charts, chart),
+    setup.client.done('PUT', `${releases}/web/`, {
+      ...chartSource(setup.charts, chart),
       namespace,
       wait: true,
       timeout: '60s',
       ...more,
     })
 
-  const history = async (fixture: LifeCycleFixture, namespace: string): Promise<readonly ListedRelease[]> =>
-    (await fixture.client.send('GET', `${releases}/web/?namespace=${namespace}`)).json as readonly ListedRelease[]
+  const history = async (setup: LifeCycleFixture, namespace: string): Promise<readonly ListedRelease[]> =>
+    (await setup.client.send('GET', `${releases}/web/?namespace=${namespace}`)).json as readonly ListedRelease[]
 
   /** Ours and helm's, side by side. */
-  const agrees = async (t: Assertions, fixture: LifeCycleFixture, namespace: string): Promise<void> => {
-    const told = (await fixture.cli.json('history', 'web', '-n', namespace)) as readonly ReturnType<typeof asHistory>[]
+  const agrees = async (t: Assertions, setup: LifeCycleFixture, namespace: string): Promise<void> => {
+    const told = (await setup.cli.json('history', 'web', '-n', namespace)) as readonly ReturnType<typeof asHistory>[]
     t.deepEqual(
-      (await history(fixture, namespace)).map(asHistory),
+      (await history(setup, namespace)).map(asHistory),
       told.map(({ revision, status, chart, app_version, description }) => ({
         revision,
         status,
@@ -141,29 +141,29 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
         description,
       })),
     )
-    const listed = (await fixture.cli.json('list', '-n', namespace, '-f', '^web$')) as readonly (ReturnType<
+    const listed = (await setup.cli.json('list', '-n', namespace, '-f', '^web$')) as readonly (ReturnType<
       typeof asListed
     > & { updated: string })[]
-    const ours = (await fixture.client.send('GET', `${releases}/?namespace=${namespace}`))
+    const ours = (await setup.client.send('GET', `${releases}/?namespace=${namespace}`))
       .json as readonly ListedRelease[]
     t.deepEqual(
       ours.map(asListed),
       listed.map(({ updated: _updated, ...row }) => row),
     )
   }
-  const statuses = async (fixture: LifeCycleFixture, namespace: string): Promise<readonly string[]> =>
-    (await history(fixture, namespace)).map(({ version, info }) => `${version} ${info.status}`)
+  const statuses = async (setup: LifeCycleFixture, namespace: string): Promise<readonly string[]> =>
+    (await history(setup, namespace)).map(({ version, info }) => `${version} ${info.status}`)
 
-  const settings = async (fixture: LifeCycleFixture, namespace: string, part = 'settings'): Promise<unknown> =>
+  const settings = async (setup: LifeCycleFixture, namespace: string, part = 'settings'): Promise<unknown> =>
     (
-      (await fixture.object(`/api/v1/namespaces/${namespace}/configmaps/web-${part}`)) as
+      (await setup.object(`/api/v1/namespaces/${namespace}/configmaps/web-${part}`)) as
         { readonly data?: unknown } | undefined
     )?.data
 
   onWorkloads(
     'install, upgrade, failed upgrade, rollback and uninstall, with hooks and waits',
-    async (t, fixture, namespace) => {
-      const installed = await install(fixture, namespace, 'harbour', {
+    async (t, setup, namespace) => {
+      const installed = await install(setup, namespace, 'harbour', {
         stringValues: [`password=${secretWord}`],
         values: ['replicas=1'],
       })
@@ -173,32 +173,32 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
       const steps = installed.events.flatMap(({ step }) => (step === undefined ? [] : [step])).join('\n')
       t.regex(steps, /web-pre-install/)
       t.regex(steps, /web-post-install/)
-      await agrees(t, fixture, namespace)
+      await agrees(t, setup, namespace)
 
-      const upgraded = await upgrade(fixture, namespace, 'harbour', {
+      const upgraded = await upgrade(setup, namespace, 'harbour', {
         reuseValues: true,
         values: ['greeting=moin', 'replicas=2'],
       })
       ends(t, upgraded, 'succeeded')
       isWellTold(t, upgraded)
-      t.deepEqual(await settings(fixture, namespace), { greeting: 'moin' })
-      const secret = (await fixture.object(`/api/v1/namespaces/${namespace}/secrets/web-password`)) as {
+      t.deepEqual(await settings(setup, namespace), { greeting: 'moin' })
+      const secret = (await setup.object(`/api/v1/namespaces/${namespace}/secrets/web-password`)) as {
         readonly data: { readonly password: string }
       }
       t.is(Buffer.from(secret.data.password, 'base64').toString(), secretWord)
 
-      const failed = await upgrade(fixture, namespace, 'harbour', {
+      const failed = await upgrade(setup, namespace, 'harbour', {
         values: ['hooks.upgrade=fail', 'greeting=never'],
         reuseValues: true,
       })
       ends(t, failed, 'failed')
       isWellTold(t, failed)
       t.regex(failed.error ?? '', /web-pre-upgrade|hook/i)
-      t.deepEqual(await settings(fixture, namespace), { greeting: 'moin' })
-      t.deepEqual(await statuses(fixture, namespace), ['1 superseded', '2 deployed', '3 failed'])
-      await agrees(t, fixture, namespace)
+      t.deepEqual(await settings(setup, namespace), { greeting: 'moin' })
+      t.deepEqual(await statuses(setup, namespace), ['1 superseded', '2 deployed', '3 failed'])
+      await agrees(t, setup, namespace)
 
-      const back = await fixture.client.done('POST', `${releases}/web/rollback`, {
+      const back = await setup.client.done('POST', `${releases}/web/rollback`, {
         namespace,
         version: 1,
         wait: true,
@@ -207,37 +207,37 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
       })
       ends(t, back, 'succeeded')
       isWellTold(t, back)
-      t.deepEqual(await settings(fixture, namespace), { greeting: 'hello' })
-      t.is((await history(fixture, namespace)).at(-1)?.info.description, 'back to the first')
-      await agrees(t, fixture, namespace)
+      t.deepEqual(await settings(setup, namespace), { greeting: 'hello' })
+      t.is((await history(setup, namespace)).at(-1)?.info.description, 'back to the first')
+      await agrees(t, setup, namespace)
 
-      const gone = await fixture.client.done('DELETE', `${releases}/web/`, { namespace, timeout: 60 })
+      const gone = await setup.client.done('DELETE', `${releases}/web/`, { namespace, timeout: 60 })
       ends(t, gone, 'succeeded')
       isWellTold(t, gone)
-      t.is(await fixture.object(`/apis/apps/v1/namespaces/${namespace}/deployments/web`), undefined)
-      t.is((await fixture.client.send('GET', `${releases}/web/?namespace=${namespace}`)).status, 404)
-      t.deepEqual((await fixture.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
+      t.is(await setup.object(`/apis/apps/v1/namespaces/${namespace}/deployments/web`), undefined)
+      t.is((await setup.client.send('GET', `${releases}/web/?namespace=${namespace}`)).status, 404)
+      t.deepEqual((await setup.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
     },
   )
 
-  onWorkloads('one record reads the same by helm and by us', async (t, fixture, namespace) => {
+  onWorkloads('one record reads the same by helm and by us', async (t, setup, namespace) => {
     ends(
       t,
-      await install(fixture, namespace, 'harbour', {
+      await install(setup, namespace, 'harbour', {
         stringValues: ['greeting=Grüße\\, 港'],
         values: ['hooks.isOn=true'],
       }),
       'succeeded',
     )
-    const content = (await fixture.client.send('GET', `${releases}/web/content?namespace=${namespace}`)).json as {
+    const content = (await setup.client.send('GET', `${releases}/web/content?namespace=${namespace}`)).json as {
       readonly manifest: string
       readonly config: unknown
       readonly info: { readonly notes: string }
       readonly hooks: readonly { readonly name: string; readonly last_run: { readonly phase: string } }[]
     }
-    t.is(content.manifest.trim(), (await fixture.cli.must('get', 'manifest', 'web', '-n', namespace)).trim())
-    t.deepEqual(content.config, await fixture.cli.json('get', 'values', 'web', '-n', namespace))
-    t.true((await fixture.cli.must('get', 'notes', 'web', '-n', namespace)).includes(content.info.notes.trim()))
+    t.is(content.manifest.trim(), (await setup.cli.must('get', 'manifest', 'web', '-n', namespace)).trim())
+    t.deepEqual(content.config, await setup.cli.json('get', 'values', 'web', '-n', namespace))
+    t.true((await setup.cli.must('get', 'notes', 'web', '-n', namespace)).includes(content.info.notes.trim()))
     t.deepEqual(
       content.hooks
         .filter(({ name: hook }) => hook.endsWith('-install'))
@@ -248,19 +248,18 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
         ['web-pre-install', 'Succeeded'],
       ],
     )
-    const status = (await fixture.client.send('GET', `${releases}/web/status?namespace=${namespace}&version=1`))
-      .json as {
+    const status = (await setup.client.send('GET', `${releases}/web/status?namespace=${namespace}&version=1`)).json as {
       readonly chart: object
     }
     t.false('templates' in status.chart)
   })
 
-  onWorkloads('releases that helm itself made are read, upgraded and removed', async (t, fixture, namespace) => {
-    const { archive } = fixture.charts.chart('harbour')
-    await fixture.cli.must(
+  onWorkloads('releases that helm itself made are read, upgraded and removed', async (t, setup, namespace) => {
+    const { archive } = setup.charts.chart('harbour')
+    await setup.cli.must(
       'install',
       'web',
-      fixture.cli.file(`${randomUUID()}.tgz`, archive),
+      setup.cli.file(`${randomUUID()}.tgz`, archive),
       '-n',
       namespace,
       '--wait',
@@ -269,95 +268,92 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
       '--set',
       'greeting=ahoy',
     )
-    await agrees(t, fixture, namespace)
-    ends(t, await upgrade(fixture, namespace, 'harbour'), 'succeeded')
-    t.deepEqual(await settings(fixture, namespace), { greeting: 'ahoy' }, 'values stay when none are given')
-    await fixture.cli.must('rollback', 'web', '1', '-n', namespace, '--wait', '--timeout', '60s')
-    await agrees(t, fixture, namespace)
-    ends(t, await fixture.client.done('DELETE', `${releases}/web/?namespace=${namespace}`), 'succeeded')
-    t.not((await fixture.cli.run('status', 'web', '-n', namespace)).status, 0)
+    await agrees(t, setup, namespace)
+    ends(t, await upgrade(setup, namespace, 'harbour'), 'succeeded')
+    t.deepEqual(await settings(setup, namespace), { greeting: 'ahoy' }, 'values stay when none are given')
+    await setup.cli.must('rollback', 'web', '1', '-n', namespace, '--wait', '--timeout', '60s')
+    await agrees(t, setup, namespace)
+    ends(t, await setup.client.done('DELETE', `${releases}/web/?namespace=${namespace}`), 'succeeded')
+    t.not((await setup.cli.run('status', 'web', '-n', namespace)).status, 0)
   })
 
-  on('purge=false keeps the history, which a replacing install continues', async (t, fixture, namespace) => {
-    ends(t, await install(fixture, namespace, 'minimal'), 'succeeded')
-    ends(t, await fixture.client.done('DELETE', `${releases}/web/`, { namespace, purge: false }), 'succeeded')
-    t.deepEqual(await statuses(fixture, namespace), ['1 uninstalled'])
-    t.is(await settings(fixture, namespace, 'minimal'), undefined)
+  on('purge=false keeps the history, which a replacing install continues', async (t, setup, namespace) => {
+    ends(t, await install(setup, namespace, 'minimal'), 'succeeded')
+    ends(t, await setup.client.done('DELETE', `${releases}/web/`, { namespace, purge: false }), 'succeeded')
+    t.deepEqual(await statuses(setup, namespace), ['1 uninstalled'])
+    t.is(await settings(setup, namespace, 'minimal'), undefined)
     t.is(
       (
-        await fixture.client.send('POST', `${releases}/`, {
-          ...chartSource(fixture.charts, 'minimal'),
+        await setup.client.send('POST', `${releases}/`, {
+          ...chartSource(setup.charts, 'minimal'),
           releaseName: 'web',
           namespace,
         })
       ).status,
       409,
     )
-    ends(t, await install(fixture, namespace, 'minimal', { replace: true }), 'succeeded')
-    t.is((await history(fixture, namespace)).at(-1)?.info.status, 'deployed')
-    await agrees(t, fixture, namespace)
+    ends(t, await install(setup, namespace, 'minimal', { replace: true }), 'succeeded')
+    t.is((await history(setup, namespace)).at(-1)?.info.status, 'deployed')
+    await agrees(t, setup, namespace)
   })
 
   onWorkloads(
     'an atomic upgrade that fails is rolled back, an atomic install that fails leaves nothing',
-    async (t, fixture, namespace) => {
-      ends(t, await install(fixture, namespace, 'harbour', { values: ['hooks.isOn=false'] }), 'succeeded')
-      const failed = await upgrade(fixture, namespace, 'harbour', {
+    async (t, setup, namespace) => {
+      ends(t, await install(setup, namespace, 'harbour', { values: ['hooks.isOn=false'] }), 'succeeded')
+      const failed = await upgrade(setup, namespace, 'harbour', {
         atomic: true,
         timeout: '4s',
         values: ['hooks.isOn=false', 'claim.isOn=true', 'greeting=lost'],
       })
       ends(t, failed, 'failed')
       isWellTold(t, failed)
-      t.deepEqual(await settings(fixture, namespace), { greeting: 'hello' })
-      t.deepEqual(await statuses(fixture, namespace), ['1 superseded', '2 failed', '3 deployed'])
-      await agrees(t, fixture, namespace)
-      const other = await fixture.namespaceAtWork()
-      const never = await install(fixture, other, 'harbour', {
+      t.deepEqual(await settings(setup, namespace), { greeting: 'hello' })
+      t.deepEqual(await statuses(setup, namespace), ['1 superseded', '2 failed', '3 deployed'])
+      await agrees(t, setup, namespace)
+      const other = await setup.namespaceAtWork()
+      const never = await install(setup, other, 'harbour', {
         atomic: true,
         timeout: '4s',
         values: ['hooks.isOn=false', 'claim.isOn=true'],
       })
       ends(t, never, 'failed')
-      t.deepEqual((await fixture.client.send('GET', `${releases}/?namespace=${other}&all=true`)).json, [])
-      t.is(await settings(fixture, other), undefined)
+      t.deepEqual((await setup.client.send('GET', `${releases}/?namespace=${other}&all=true`)).json, [])
+      t.is(await settings(setup, other), undefined)
     },
   )
 
-  onWorkloads(
-    'a dry run changes nothing and shows what would change, without secrets',
-    async (t, fixture, namespace) => {
-      const tried = await install(fixture, namespace, 'harbour', {
-        dryRun: true,
-        stringValues: [`password=${secretWord}`],
-      })
-      ends(t, tried, 'succeeded')
-      isWellTold(t, tried)
-      t.deepEqual((await fixture.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
-      t.is(await settings(fixture, namespace), undefined)
-      ends(t, await install(fixture, namespace, 'harbour', { values: ['hooks.isOn=false'] }), 'succeeded')
-      const compared = await upgrade(fixture, namespace, 'harbour', {
-        dryRun: true,
-        values: ['hooks.isOn=false', 'greeting=moin'],
-        stringValues: [`password=${secretWord}`],
-      })
-      ends(t, compared, 'succeeded')
-      isWellTold(t, compared)
-      const diff = JSON.stringify(compared.result)
-      t.regex(diff, /-\s*greeting: (\\")?hello/)
-      t.regex(diff, /\+\s*greeting: (\\")?moin/)
-      t.false(diff.includes(Buffer.from(secretWord).toString('base64')))
-      t.deepEqual(await statuses(fixture, namespace), ['1 deployed'])
-    },
-  )
+  onWorkloads('a dry run changes nothing and shows what would change, without secrets', async (t, setup, namespace) => {
+    const tried = await install(setup, namespace, 'harbour', {
+      dryRun: true,
+      stringValues: [`password=${secretWord}`],
+    })
+    ends(t, tried, 'succeeded')
+    isWellTold(t, tried)
+    t.deepEqual((await setup.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
+    t.is(await settings(setup, namespace), undefined)
+    ends(t, await install(setup, namespace, 'harbour', { values: ['hooks.isOn=false'] }), 'succeeded')
+    const compared = await upgrade(setup, namespace, 'harbour', {
+      dryRun: true,
+      values: ['hooks.isOn=false', 'greeting=moin'],
+      stringValues: [`password=${secretWord}`],
+    })
+    ends(t, compared, 'succeeded')
+    isWellTold(t, compared)
+    const diff = JSON.stringify(compared.result)
+    t.regex(diff, /-\s*greeting: (\\")?hello/)
+    t.regex(diff, /\+\s*greeting: (\\")?moin/)
+    t.false(diff.includes(Buffer.from(secretWord).toString('base64')))
+    t.deepEqual(await statuses(setup, namespace), ['1 deployed'])
+  })
 
-  on('what is refused before a task says so by its status, and changes nothing', async (t, fixture, namespace) => {
+  on('what is refused before a task says so by its status, and changes nothing', async (t, setup, namespace) => {
     const refused = async (status: number, path: string, method: string, body: object): Promise<void> => {
-      const answer = await fixture.client.send(method, path, body)
+      const answer = await setup.client.send(method, path, body)
       t.is(answer.status, status, `${method} ${path} ${JSON.stringify(body)}: ${answer.text}`)
       t.is(typeof (answer.json as { message?: unknown }).message, 'string')
     }
-    const source = chartSource(fixture.charts, 'minimal')
+    const source = chartSource(setup.charts, 'minimal')
     await refused(422, `${releases}/`, 'POST', { ...source, releaseName: 'Not A Name', namespace })
     await refused(422, `${releases}/`, 'POST', { ...source, releaseName: 'x'.repeat(54), namespace })
     await refused(422, `${releases}/`, 'POST', { ...source, releaseName: '--help', namespace })
@@ -365,69 +361,69 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
     await refused(404, `${releases}/web/`, 'PUT', { ...source, namespace })
     await refused(404, `${releases}/web/`, 'DELETE', { namespace })
     await refused(404, `${releases}/web/rollback`, 'POST', { namespace })
-    t.deepEqual((await fixture.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
+    t.deepEqual((await setup.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
   })
 
-  on('the same response-id is one task, however often it is sent', async (t, fixture, namespace) => {
+  on('the same response-id is one task, however often it is sent', async (t, setup, namespace) => {
     const id = `once_${randomUUID()}`
-    const body = { ...chartSource(fixture.charts, 'minimal'), releaseName: 'web', namespace }
+    const body = { ...chartSource(setup.charts, 'minimal'), releaseName: 'web', namespace }
     const answers = await Promise.all(
-      [1, 2, 3].map(() => fixture.client.send('POST', `${releases}/?response-id=${id}`, body)),
+      [1, 2, 3].map(() => setup.client.send('POST', `${releases}/?response-id=${id}`, body)),
     )
     const tasks = new Set(answers.filter(({ status }) => status === 200).map(({ json }) => (json as { id: string }).id))
     t.is(tasks.size, 1, answers.map(({ text }) => text).join('\n'))
     const [task = ''] = tasks
-    ends(t, await fixture.client.follow(task), 'succeeded')
-    const again = await fixture.client.send('POST', `${releases}/?response-id=${id}`, body)
+    ends(t, await setup.client.follow(task), 'succeeded')
+    const again = await setup.client.send('POST', `${releases}/?response-id=${id}`, body)
     t.is((again.json as { id: string }).id, task)
-    t.deepEqual(await statuses(fixture, namespace), ['1 deployed'])
+    t.deepEqual(await statuses(setup, namespace), ['1 deployed'])
   })
 
   onWorkloads(
     'while a task works on a release another one is refused, and a cancelled one ends true',
-    async (t, fixture, namespace) => {
-      const id = await fixture.client.accepted('POST', `${releases}/`, {
-        ...chartSource(fixture.charts, 'harbour'),
+    async (t, setup, namespace) => {
+      const id = await setup.client.accepted('POST', `${releases}/`, {
+        ...chartSource(setup.charts, 'harbour'),
         releaseName: 'web',
         namespace,
         timeout: '100s',
         values: ['hooks.install=never'],
       })
-      await untilObject(fixture, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)
-      const second = await fixture.client.send('POST', `${releases}/`, {
-        ...chartSource(fixture.charts, 'minimal'),
+      await untilObject(setup, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)
+      const second = await setup.client.send('POST', `${releases}/`, {
+        ...chartSource(setup.charts, 'minimal'),
         releaseName: 'web',
         namespace,
       })
       t.is(second.status, 409, second.text)
-      const cancelled = await fixture.client.cancel(id)
+      const cancelled = await setup.client.cancel(id)
       t.is(cancelled.status, 202, cancelled.text)
-      const task = await fixture.client.follow(id)
+      const task = await setup.client.follow(id)
       ends(t, task, 'cancelled')
       isWellTold(t, task)
-      t.deepEqual(await statuses(fixture, namespace), ['1 failed'])
-      ends(t, await upgrade(fixture, namespace, 'harbour', { values: ['hooks.isOn=false'] }), 'succeeded')
-      await agrees(t, fixture, namespace)
+      t.deepEqual(await statuses(setup, namespace), ['1 failed'])
+      ends(t, await upgrade(setup, namespace, 'harbour', { values: ['hooks.isOn=false'] }), 'succeeded')
+      await agrees(t, setup, namespace)
     },
   )
 
-  on('charts of many shapes install as helm itself renders them', async (t, fixture) => {
-    const untouched = await fixture.namespace()
+  on('charts of many shapes install as helm itself renders them', async (t, setup) => {
+    const untouched = await setup.namespace()
     for (const chart of ['umbrella', 'unicode', 'lookup', 'schema', 'definitions', 'keep']) {
-      const namespace = await fixture.namespace()
-      ends(t, await install(fixture, namespace, chart), 'succeeded')
-      const { archive } = fixture.charts.chart(chart)
-      const drawn = await fixture.cli.must(
+      const namespace = await setup.namespace()
+      ends(t, await install(setup, namespace, chart), 'succeeded')
+      const { archive } = setup.charts.chart(chart)
+      const drawn = await setup.cli.must(
         'install',
         'web',
-        fixture.cli.file(`${chart}.tgz`, archive),
+        setup.cli.file(`${chart}.tgz`, archive),
         '-n',
         untouched,
         '--dry-run=server',
         '-o',
         'json',
       )
-      const content = (await fixture.client.send('GET', `${releases}/web/content?namespace=${namespace}`)).json as {
+      const content = (await setup.client.send('GET', `${releases}/web/content?namespace=${namespace}`)).json as {
         readonly manifest: string
       }
       t.is(content.manifest, (JSON.parse(drawn) as { manifest: string }).manifest, chart)
@@ -436,67 +432,67 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
 
   on(
     'values against the schema, and templates that fail, are reported and leave nothing',
-    async (t, fixture, namespace) => {
-      const wrong = await install(fixture, namespace, 'schema', { values: ['size=99'] })
+    async (t, setup, namespace) => {
+      const wrong = await install(setup, namespace, 'schema', { values: ['size=99'] })
       ends(t, wrong, 'failed')
       t.regex(`${wrong.message} ${wrong.error}`, /size/)
-      const broken = await install(fixture, namespace, 'broken')
+      const broken = await install(setup, namespace, 'broken')
       ends(t, broken, 'failed')
       t.regex(`${broken.message} ${broken.error}`, /\.Values\.must is needed/)
-      const missing = await install(fixture, namespace, 'not-there')
+      const missing = await install(setup, namespace, 'not-there')
       ends(t, missing, 'failed')
-      t.deepEqual((await fixture.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
+      t.deepEqual((await setup.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
     },
   )
 
   on(
     'an editor applies a model, changes it by a patch, and removes it; helm sees each revision',
-    async (t, fixture, namespace) => {
+    async (t, setup, namespace) => {
       const metadata = {
         resource: { group: '', version: 'v1', name: 'configmaps', kind: 'ConfigMap', scope: 'Namespaced' },
         release: { name: 'web', namespace },
       }
       const data = async (): Promise<unknown> =>
         (
-          (await fixture.object(`/api/v1/namespaces/${namespace}/configmaps/web`)) as
+          (await setup.object(`/api/v1/namespaces/${namespace}/configmaps/web`)) as
             { readonly data?: unknown } | undefined
         )?.data
-      const applied = await fixture.client.done('PUT', '/editor/', {
+      const applied = await setup.client.done('PUT', '/editor/', {
         metadata,
         resources: { configMap: { data: { high: '4.1' } } },
       })
       ends(t, applied, 'succeeded')
       isWellTold(t, applied)
       t.deepEqual(await data(), { high: '4.1' })
-      await agrees(t, fixture, namespace)
-      const patched = await fixture.client.done('PUT', '/editor/', {
+      await agrees(t, setup, namespace)
+      const patched = await setup.client.done('PUT', '/editor/', {
         metadata,
         patch: [{ op: 'add', path: '/resources/configMap/data/low', value: '0.3' }],
       })
       ends(t, patched, 'succeeded')
       t.deepEqual(await data(), { high: '4.1', low: '0.3' })
-      const model = await fixture.client.send('PUT', '/editor/model', { metadata })
+      const model = await setup.client.send('PUT', '/editor/model', { metadata })
       t.deepEqual((model.json as { resources: { configMap: { data: unknown } } }).resources.configMap.data, {
         high: '4.1',
         low: '0.3',
       })
-      await agrees(t, fixture, namespace)
-      const removed = await fixture.client.done('DELETE', '/editor/', { metadata })
+      await agrees(t, setup, namespace)
+      const removed = await setup.client.done('DELETE', '/editor/', { metadata })
       ends(t, removed, 'succeeded')
       isWellTold(t, removed)
       t.is(await data(), undefined)
-      t.not((await fixture.cli.run('status', 'web', '-n', namespace)).status, 0)
+      t.not((await setup.cli.run('status', 'web', '-n', namespace)).status, 0)
     },
   )
 
   on(
     'an object with the policy keep outlives its release, one that left the chart does not',
-    async (t, fixture, namespace) => {
-      ends(t, await install(fixture, namespace, 'keep'), 'succeeded')
-      ends(t, await upgrade(fixture, namespace, 'keep', { values: ['hasExtra=false'] }), 'succeeded')
-      t.is(await settings(fixture, namespace, 'extra'), undefined)
-      ends(t, await fixture.client.done('DELETE', `${releases}/web/`, { namespace }), 'succeeded')
-      t.deepEqual(await settings(fixture, namespace, 'kept'), { value: 'kept' })
+    async (t, setup, namespace) => {
+      ends(t, await install(setup, namespace, 'keep'), 'succeeded')
+      ends(t, await upgrade(setup, namespace, 'keep', { values: ['hasExtra=false'] }), 'succeeded')
+      t.is(await settings(setup, namespace, 'extra'), undefined)
+      ends(t, await setup.client.done('DELETE', `${releases}/web/`, { namespace }), 'succeeded')
+      t.deepEqual(await settings(setup, namespace, 'kept'), { value: 'kept' })
     },
   )
 })
