@@ -50,7 +50,7 @@ export default ({ production: isProduction = false }) => ({
     'adapters/sql/tables/bound-columns.ts!',
     ...benchByPath,
     // The commands of package.json.
-    'test/{run,bench/run,bench/steps,release/release,support/hub/run,usage/sample/run}.ts',
+    'test/{run,bench/run,bench/steps,mutate/run,mutate/substitute,release/release,support/hub/run,usage/sample/run}.ts',
     // Found by its name: the objects of a part, for the tests over all routes.
     'test/*/sample.ts',
     // MOORAGE_PLUGINS of a test names it.
