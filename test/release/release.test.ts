@@ -60,7 +60,7 @@ test('each port of the threat model exists', (t) => {
   const ports = new Set(
     readdirSync(fromRoot('core'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
-      .flatMap((name) => [...readFileSync(fromRoot(`core/${name}`), 'utf8').matchAll(/token<[^(]*>\('([\w.-]+)'\)/g)])
+      .flatMap((name) => [...readFileSync(fromRoot(`core/${name}`), 'utf8').matchAll(/portKey<[^(]*>\('([\w.-]+)'\)/g)])
       .map(([, id = '']) => id),
   )
   const named = [...readFileSync(fromRoot('docs/threat-model.md'), 'utf8').matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(
