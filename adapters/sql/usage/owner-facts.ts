@@ -61,7 +61,8 @@ const clusterStatements = (db: SqlDatabase) => ({
     k('usage_outages')
       .where('to_at', '>', p.from)
       .where((each) => each.whereNull('owner_id').orWhere('owner_id', p.ownerId))
-      .orderBy('id'),
+      // In the order of the index that finds them.
+      .orderBy(['to_at', 'id']),
   ),
   bindings: db.prepare(
     { ...ofOwner, end: instant() },
