@@ -44,6 +44,7 @@ const parts = [
   { load: () => import('./parts/marketplace/metering.ts') },
   { load: () => import('./parts/marketplace/part.ts'), commands: marketplaceCommands },
   { load: () => import('./parts/marketplace/hooks.ts') },
+  { load: () => import('./parts/marketplace/messages.ts') },
   { load: () => import('./parts/platform-version.ts') },
   { load: () => import('./parts/reference-names.ts') },
 ] as const satisfies readonly ListedPart[]

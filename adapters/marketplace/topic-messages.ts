@@ -55,9 +55,19 @@ export interface TopicMessageOptions {
   readonly clock: Clock
 }
 
+/** Returns the URL by which a subscription is confirmed if it is one of the provider. @internal */
+export const confirmationUrl = (text: string): URL | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || url.protocol !== 'https:' || url.port !== '') return undefined
+  const isPlain = url.username + url.password + url.hash === '' && url.pathname === '/'
+  const isConfirmation = url.searchParams.getAll('Action').join() === 'ConfirmSubscription'
+  return isPlain && isConfirmation && certificateHost.test(url.hostname) ? url : undefined
+}
+
 const oldestMilliseconds = 3_600_000
 const aheadMilliseconds = 300_000
 const certificateBytes = 65_536
+const confirmationBytes = 65_536
 const keptCertificates = 8
 
 /** TopicMessages by the certificates that the provider publishes. Only signatures of version 2 (SHA-256) count. */
@@ -110,6 +120,14 @@ export const makeTopicMessages = ({ topics, fetch, clock }: TopicMessageOptions)
       if (!isSigned(message, certificate)) return left('The signature does not match.')
       const { Type: type, MessageId: id, TopicArn: topic, Message: text, SubscribeURL: confirmUrl = '' } = message
       return right({ type, id, topic, text, confirmUrl })
+    },
+
+    async confirm({ type, confirmUrl }, signal) {
+      const url = type === 'SubscriptionConfirmation' ? confirmationUrl(confirmUrl) : undefined
+      if (url === undefined) return false
+      const answer = await fetch({ url, limitBytes: confirmationBytes, timeoutMilliseconds: 5_000 }, signal)
+      answer.release?.()
+      return answer.status === 200 && answer.url.href === url.href
     },
   }
 }

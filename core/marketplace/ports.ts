@@ -35,6 +35,12 @@ export const NotificationInvalid = defineFailure(
   'Invalid',
   'The notification is not understood, or contradicts what is known about the installer.',
 )
+/** What proves the sender of a message could not be read, or the provider did not take a confirmation. */
+export const MessageUndecided = defineFailure(
+  'MessageUndecided',
+  'Unavailable',
+  'The provider of the message did not answer; the message may be sent again.',
+)
 /** No subscription of the marketplace has this id. */
 export const SubscriptionMissing = defineFailure(
   'SubscriptionMissing',
@@ -112,15 +118,33 @@ export interface TopicMessage {
   readonly confirmUrl: string
 }
 
-/**
- * Verifies messages of topics of cloud A (SNS). No route of this service takes them; a plugin that does gets them
- * proven here.
- */
+/** Verifies messages of topics of cloud A (SNS). */
 export interface TopicMessages {
   /** Left: why the message is refused, for people. Throws if the certificate cannot be asked for. */
   verify(message: unknown, signal: AbortSignal): Promise<Either<string, TopicMessage>>
+  /**
+   * Confirms the subscription of a verified `SubscriptionConfirmation`, at an address of the provider only. Reports
+   * whether the provider has taken it. Throws if the provider cannot be asked.
+   */
+  confirm(message: TopicMessage, signal: AbortSignal): Promise<boolean>
 }
 export const TopicMessagesPort = portKey<TopicMessages>('marketplace.TopicMessages')
+
+/** Verifies the tokens with which subscriptions of cloud C (Pub/Sub) push messages. */
+export interface PushTokens {
+  /**
+   * Reports whether the header is a token of the provider for this service and the configured service account. Throws
+   * if the keys of the provider cannot be asked for.
+   */
+  isProven(authorization: string | undefined): Promise<boolean>
+}
+export const PushTokensPort = portKey<PushTokens>('marketplace.PushTokens')
+
+/** Counts messages of providers since the start of this process. */
+export interface ProviderMessageTally {
+  count(marketplace: Marketplace, action: string): void
+}
+export const ProviderMessageTallyPort = portKey<ProviderMessageTally>('marketplace.ProviderMessageTally')
 
 /** What of the settings of this deployment must be corrected, or will soon be. */
 export interface MarketplaceFaults {

@@ -31,6 +31,8 @@ export interface BodySpec<B> {
   readonly orForm?: boolean
   /** The fields of such a form that hold JSON; the others are texts. */
   readonly jsonFields?: readonly string[]
+  /** Accepts JSON that is sent as `text/plain` too, as the topics of cloud A send it. */
+  readonly orPlainText?: boolean
 }
 
 /** Declares a request body: its codec, an example that decodes, and the options that differ from the defaults. */
@@ -146,6 +148,14 @@ export const defineRoute = <
   route: Route<P, Q, B, R, F, X, M>,
 ): Route<P, Q, B, R, F, X, M> => route
 
+/** What the head of a request tells of its sender. */
+export interface Sender extends Pick<Call, 'sourceIp'> {
+  /** The header `Authorization`, as sent; undefined if there is none. */
+  readonly authorization: string | undefined
+}
+
+type Admitted<F extends string> = Either<Failure<F>, boolean>
+
 /**
  * Proves the sender of a request that carries no credential of this service. It comes first: a sender that is not
  * admitted learns nothing about the form of a request.
@@ -154,10 +164,7 @@ export interface Admission<F extends string = string> {
   /**
    * Left: refused. False: only `byBody` can admit the sender. `query` returns the values of a parameter, each as sent.
    */
-  readonly bySender: (
-    call: Pick<Call, 'sourceIp'>,
-    query: (name: string) => readonly string[],
-  ) => Either<Failure<F>, boolean>
+  readonly bySender: (sender: Sender, query: (name: string) => readonly string[]) => Admitted<F> | Promise<Admitted<F>>
   /** Gets the decoded body of a sender that is not admitted yet; undefined if it does not decode. */
   readonly byBody?: (body: unknown, call: Pick<Call, 'sourceIp'>) => Either<Failure<F>, void>
 }

@@ -125,6 +125,43 @@ export const CloudBWebhookNotification = request(
   'CloudBWebhookNotification',
 )
 
+const sent = (max: number, meaning: string) => described(givenText(max), meaning)
+const mostMessageCharacters = 262_144
+
+export const CloudAMessage = request(
+  {
+    Type: sent(64, '`Notification`, `SubscriptionConfirmation` or `UnsubscribeConfirmation`.'),
+    MessageId: sent(255, 'The id of the message, the same when it is sent again.'),
+    TopicArn: sent(512, 'The topic.'),
+    Subject: described(optional(givenText(255)), 'The subject; ignored.'),
+    Message: sent(mostMessageCharacters, 'The message: of a notification, JSON with `action`.'),
+    Timestamp: sent(64, 'When it was sent. Older messages than of an hour are refused.'),
+    SignatureVersion: sent(16, '`2`: the signature is with SHA-256.'),
+    Signature: sent(4000, 'The signature, in base64.'),
+    SigningCertURL: sent(2048, 'The certificate of the signature, at an address of the provider.'),
+    Token: described(optional(givenText(4000)), 'Of a confirmation: its token.'),
+    SubscribeURL: described(optional(givenText(4000)), 'Of a confirmation: where it is confirmed.'),
+  },
+  'CloudAMessage',
+)
+
+export const CloudCMessage = request(
+  {
+    message: described(
+      request(
+        {
+          data: sent(2 * mostMessageCharacters, 'JSON in base64, with `eventType`.'),
+          messageId: described(freeText(255, 1), 'The id of the message, the same when it is sent again.'),
+        },
+        'CloudCMessageContent',
+      ),
+      'The message.',
+    ),
+    subscription: described(freeText(512, 1), 'The subscription that sends it.'),
+  },
+  'CloudCMessage',
+)
+
 /** The secret is judged before the query is: it may be absent here. */
 export const SecretQuery = request(
   { secret: described(optional(plainValue(givenText(4000))), 'The secret of the marketplace, exactly once.') },

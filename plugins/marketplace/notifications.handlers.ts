@@ -3,7 +3,11 @@ import type * as t from 'io-ts'
 import { makeCheckClaim } from '../../core/marketplace/claims/claims.ts'
 import { makeReceiveApplication } from '../../core/marketplace/notifications/applications.ts'
 import type { BindingInfo } from '../../core/marketplace/notifications/bindings.ts'
-import { makeReceiveBind, refusalOfDeployment } from '../../core/marketplace/notifications/notifications.ts'
+import {
+  makeReceiveBind,
+  refusalOfDeployment,
+  refuseSender,
+} from '../../core/marketplace/notifications/notifications.ts'
 import type { NotificationLimits, NotificationSenders, NotificationTurns } from '../../core/marketplace/ports.ts'
 import {
   ArchiveLinksPort,
@@ -19,7 +23,6 @@ import {
   NotificationRefused,
   NotificationSendersPort,
   NotificationTurnsPort,
-  TooManyNotifications,
 } from '../../core/marketplace/ports.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
@@ -55,24 +58,12 @@ type Admitting = Admission<'NotificationRefused' | 'TooManyNotifications'>
 const wrongAddress = NotificationRefused('The address is not one from which installers send.')
 const wrongSecret = NotificationRefused('The secret does not match.')
 
-/** A sender that is not proven. It is counted after it was judged, so that the right secret always admits. */
-const unproven = (limits: NotificationLimits, sourceIp: string, refused: Failure<'NotificationRefused'>) => {
-  const wait = limits.refused(sourceIp)
-  return left(
-    wait === undefined
-      ? refused
-      : TooManyNotifications('Too many notifications from this address were refused; wait and try again.', {
-          retryAfterSeconds: wait,
-        }),
-  )
-}
-
 /** Installers of cloud A are known by their addresses. */
 const byAddress = ({ settings, senders, limits }: AdmissionDeps): Admitting => ({
   bySender({ sourceIp }) {
     const refused = refusalOfDeployment(settings, 'CloudA')
     if (refused !== undefined) return left(refused)
-    return senders.isInstallerAddress(sourceIp) ? right(true) : unproven(limits, sourceIp, wrongAddress)
+    return senders.isInstallerAddress(sourceIp) ? right(true) : refuseSender(limits, sourceIp, wrongAddress)
   },
 })
 
@@ -80,7 +71,7 @@ const bySecret = ({ settings, senders, limits }: AdmissionDeps): Admitting => ({
   bySender({ sourceIp }, query) {
     const refused = refusalOfDeployment(settings, 'CloudB')
     if (refused !== undefined) return left(refused)
-    return senders.isSecret(query('secret')) ? right(true) : unproven(limits, sourceIp, wrongSecret)
+    return senders.isSecret(query('secret')) ? right(true) : refuseSender(limits, sourceIp, wrongSecret)
   },
 })
 
@@ -93,7 +84,7 @@ const bySecretOrTest = ({ settings, senders, limits }: AdmissionDeps): Admitting
   byBody: (body, { sourceIp }) =>
     senders.isTestInstaller(textAt(at(body, 'bindingInfo'), 'installerId'))
       ? right(undefined)
-      : unproven(limits, sourceIp, wrongSecret),
+      : refuseSender(limits, sourceIp, wrongSecret),
 })
 
 /** Returns the use case in the turns of notifications. The sender is proven, and the body is read, before it waits. */

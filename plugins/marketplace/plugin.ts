@@ -1,5 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { claimGroup, installerGroup, subscriptionGroup, sweepGroup } from './administration.handlers.ts'
+import { messageGroup } from './messages.handlers.ts'
 import { claimCheckGroup, notificationGroup } from './notifications.handlers.ts'
 
 /** What site admins do with subscriptions, installers and claims. */
@@ -18,4 +19,13 @@ export const marketplaceHooksPlugin = definePlugin({
   listener: 'marketplace',
   gate: 'any-marketplace',
   groups: [notificationGroup, claimCheckGroup],
+})
+
+/** What topics and subscriptions of providers send. */
+export const marketplaceMessagesPlugin = definePlugin({
+  id: 'marketplace-messages',
+  summary: 'Messages of cloud marketplaces about customers',
+  listener: 'marketplace',
+  gate: 'any-marketplace',
+  groups: [messageGroup],
 })

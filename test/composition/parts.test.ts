@@ -75,9 +75,9 @@ for (const type of deploymentTypes)
         [
           ...(type === 'SelfHosted' ? ['contracts'] : []),
           ...(billing === 'true' ? [] : ['usage']),
-          ...(type.endsWith('MarketplaceDeployment')
-            ? []
-            : ['metering', 'marketplace', 'marketplace-hooks', 'platform-version']),
+          ...(type.endsWith('MarketplaceDeployment') ? [] : ['metering', 'marketplace', 'marketplace-hooks']),
+          'marketplace-messages',
+          ...(type.endsWith('MarketplaceDeployment') ? [] : ['platform-version']),
           'reference-names',
         ],
       )

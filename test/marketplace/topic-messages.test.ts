@@ -1,10 +1,15 @@
 import 'reflect-metadata'
-import { createHash, createPrivateKey, generateKeyPairSync, sign, webcrypto } from 'node:crypto'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import * as x509 from '@peculiar/x509'
 import test from 'ava'
-import { canonicalText, certificateUrl, makeTopicMessages } from '../../adapters/marketplace/topic-messages.ts'
+import {
+  canonicalText,
+  certificateUrl,
+  confirmationUrl,
+  makeTopicMessages,
+} from '../../adapters/marketplace/topic-messages.ts'
 import { FetchFailed } from '../../adapters/outbound/guarded-fetch.ts'
+import { rsaCertificate, signedMessage } from './sns-signer.ts'
 
 /** The example of the provider's documentation. */
 const example = {
@@ -50,29 +55,21 @@ test('a certificate comes only from where the provider publishes it', (t) => {
   for (const each of wrong) t.is(certificateUrl(each), undefined, each)
 })
 
-/** A certificate with a key of RSA, as the provider has it. */
-const rsaCertificate = async (notBefore: string, notAfter: string) => {
-  x509.cryptoProvider.set(webcrypto)
-  const algorithm = {
-    name: 'RSASSA-PKCS1-v1_5',
-    hash: 'SHA-256',
-    publicExponent: Uint8Array.of(1, 0, 1),
-    modulusLength: 2048,
-  }
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=sns.amazonaws.com',
-    keys,
-    signingAlgorithm: algorithm,
-    notBefore: new Date(notBefore),
-    notAfter: new Date(notAfter),
-  })
-  const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey))
-  return {
-    certificatePem: certificate.toString('pem'),
-    privateKey: createPrivateKey({ key, format: 'der', type: 'pkcs8' }),
-  }
-}
+test('a subscription is confirmed only at an address of the provider', (t) => {
+  const confirm = 'https://sns.us-west-2.amazonaws.com/?Action=ConfirmSubscription&Token=k'
+  t.is(confirmationUrl(confirm)?.href, confirm)
+  const wrong = [
+    confirm.replace('https:', 'http:'),
+    confirm.replace('.com/', '.com:444/'),
+    confirm.replace('sns.', 'user@sns.'),
+    confirm.replace('amazonaws.com', 'amazonaws.com.evil.example'),
+    confirm.replace('ConfirmSubscription', 'Unsubscribe'),
+    `${confirm}&Action=Unsubscribe`,
+    confirm.replace('/?', '/path?'),
+    '',
+  ]
+  for (const each of wrong) t.is(confirmationUrl(each), undefined, each)
+})
 
 const fixture = (certificate: string, changes: { readonly answerUrl?: string; readonly status?: number } = {}) => {
   let fetched = 0
@@ -95,11 +92,8 @@ const fixture = (certificate: string, changes: { readonly answerUrl?: string; re
 
 test('a message counts if it is signed, of a topic that is heard, and of the last hour', async (t) => {
   const { certificatePem, privateKey } = await rsaCertificate('2012-01-01T00:00:00Z', '2013-01-01T00:00:00Z')
-  const signed = (changes: Readonly<Record<string, string>> = {}, key = privateKey) => {
-    const message = { ...example, SignatureVersion: '2', SigningCertURL: url, ...changes }
-    const text = Buffer.from(canonicalText(message as never))
-    return { ...message, Signature: sign('sha256', text, key).toString('base64') }
-  }
+  const signed = (changes: Readonly<Record<string, string>> = {}, key = privateKey) =>
+    signedMessage({ ...example, SignatureVersion: '2', SigningCertURL: url, ...changes }, key)
   const { verify, fetched } = fixture(certificatePem)
   const verified = await verify(signed())
   t.true(isRight(verified) && verified.right.text === 'Hello world!' && verified.right.id === example.MessageId)

@@ -6,6 +6,7 @@ import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/passwords.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
+import type { Binding } from '../../composition/part/binding.ts'
 import { bind } from '../../composition/part/binding.ts'
 import { tagsOf } from '../../composition/runtime/http/openapi/document.ts'
 import { HelmLimitsPort } from '../../composition/parts/packages/helm.ts'
@@ -45,6 +46,8 @@ export interface ServiceOptions {
   /** Those of the product when absent. */
   readonly helmLimits?: HelmLimits
   readonly plugins?: readonly AnyPlugin[]
+  /** Ports that the test provides itself. */
+  readonly replaced?: readonly Binding[]
 }
 
 export const adminLogin = 'admin'
@@ -95,7 +98,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     borrowed?.url ?? options.settings?.['MOORAGE_DATABASE_URL'] ?? `sqlite:${await migratedSqlitePath()}`
   const config = await loadConfig({ environment: { ...testSettings(folder, databaseUrl), ...options.settings } })
   const { settings } = config
-  const { helmLimits, passwordHasher = cheapPasswordHasher, plugins = [] } = options
+  const { helmLimits, passwordHasher = cheapPasswordHasher, plugins = [], replaced = [] } = options
   const running = await startRunning({
     config: { ...config, parts: [...config.parts, ...plugins.map((plugin) => definePart({ plugin }))] },
     log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }),
@@ -103,6 +106,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     replaced: [
       bind(PasswordHasherPort, {}, () => passwordHasher),
       ...(helmLimits === undefined ? [] : [bind(HelmLimitsPort, {}, () => helmLimits)]),
+      ...replaced,
     ],
   })
   const { baseUrl, opsUrl } = running

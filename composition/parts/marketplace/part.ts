@@ -6,7 +6,6 @@ import { makeClaimAllowance, makeNotificationLimits } from '../../../adapters/ma
 import { makeHostedConsoles } from '../../../adapters/marketplace/hosted-consoles.ts'
 import { makeNotificationSenders, notificationDigest } from '../../../adapters/marketplace/notification-senders.ts'
 import type { SourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
-import { makeTopicMessages } from '../../../adapters/marketplace/topic-messages.ts'
 import { makeSourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
 import { makeAccountTurns } from '../../../adapters/outbound/account-turns.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
@@ -59,7 +58,6 @@ import {
   NotificationSendersPort,
   NotificationTurnsPort,
   SubscriptionStorePort,
-  TopicMessagesPort,
 } from '../../../core/marketplace/ports.ts'
 import type { Lifecycle, Plan, Marketplace } from '../../../core/marketplace/types.ts'
 import { MembershipStorePort } from '../../../core/organizations/ports.ts'
@@ -72,7 +70,7 @@ import { operatorCall } from '../../part/operator.ts'
 import type { Boot } from '../../part/boot.ts'
 import type { ValuesOf } from '../../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../../part/setting.ts'
-import { addressUrl, listOf, matching, origin, secretWords } from '../../part/setting-type.ts'
+import { addressUrl, matching, origin, secretWords } from '../../part/setting-type.ts'
 import { definePart } from '../../part/part.ts'
 import { BindMailOutboxPort } from '../mail/part.ts'
 
@@ -105,12 +103,6 @@ const settings = {
     'https://ip-ranges.amazonaws.com/ip-ranges.json',
     'Where the address ranges of cloud A are published, from which its installers send. They are asked for every ' +
       'hour; off uses those of this release.',
-  ),
-  cloudASnsTopics: withDefault(
-    'MOORAGE_CLOUD_A_SNS_TOPICS',
-    listOf(matching(/^arn:[a-z0-9-]+:sns:[a-z0-9-]+:\d{12}:[\w.-]{1,256}$/, 'the ARN of a topic')),
-    '',
-    'Topics of cloud A whose messages a plugin may verify (the port marketplace.TopicMessages).',
   ),
   cloudCTestInstaller: absentUnlessSet(
     'MOORAGE_CLOUD_C_TEST_INSTALLER',
@@ -250,13 +242,6 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
     bind(MarketplaceFaultsPort, { known: KnownRangesPort }, ({ known }) => ({
       list: faultsOf(boot, marketplace, known.ranges),
     })),
-    bind(TopicMessagesPort, { clock: ClockPort }, ({ clock }) =>
-      makeTopicMessages({
-        topics: values.cloudASnsTopics,
-        fetch: makeGuardedFetch(makeUserUrlPolicy(anywhere, boot.resolver.lookup), boot.readings),
-        clock,
-      }),
-    ),
     bind(NotificationTurnsPort, {}, () => turnsOf(boot)),
     bind(NotificationDigestPort, {}, () => notificationDigest),
     bind(NotificationLimitsPort, { caches: CachesPort }, ({ caches }) => makeNotificationLimits(caches)),

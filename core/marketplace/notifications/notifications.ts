@@ -67,6 +67,22 @@ export const refusalOfDeployment = (
 ): Failure<'NotificationRefused'> | undefined =>
   settings.marketplace === marketplace ? undefined : wrongDeployment(marketplace)
 
+/** Refuses a sender that is not proven. It is counted after it was judged, so that the right secret always admits. */
+export const refuseSender = (
+  limits: Pick<NotificationLimits, 'refused'>,
+  sourceIp: string,
+  refused: Failure<'NotificationRefused'>,
+): Either<Failure<'NotificationRefused'> | Failure<'TooManyNotifications'>, never> => {
+  const wait = limits.refused(sourceIp)
+  return left(
+    wait === undefined
+      ? refused
+      : TooManyNotifications('Too many notifications from this address were refused; wait and try again.', {
+          retryAfterSeconds: wait,
+        }),
+  )
+}
+
 /** Returns the link to an archive. A link that has ended is replaced: the sender has proven the same as before. */
 const linkTo = async (
   { clock, installers, links }: Pick<NotificationDeps, 'clock' | 'installers' | 'links'>,

@@ -147,6 +147,7 @@ const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): objec
   content: {
     'application/json': { schema: schemaOf(body.codec, registry), example: body.example },
     ...(body.orForm === true ? { 'multipart/form-data': formOf(body, registry) } : {}),
+    ...(body.orPlainText === true ? { 'text/plain': { schema: schemaOf(body.codec, registry) } } : {}),
   },
 })
 

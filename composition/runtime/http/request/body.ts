@@ -86,7 +86,7 @@ export const announcesBody = (req: IncomingMessage): boolean =>
  * Reports whether a content type is JSON in UTF-8, which is written utf8, too. Other parameters say nothing about JSON
  * (RFC 8259 §11).
  */
-const isJsonType = (contentType: string): boolean => {
+const isJsonType = (contentType: string, takesPlainText: boolean): boolean => {
   if (contentType.length > 255) return false
   let type: MIMEType
   try {
@@ -94,11 +94,27 @@ const isJsonType = (contentType: string): boolean => {
   } catch {
     return false
   }
-  const isJson = type.essence === 'application/json' || (type.type === 'application' && type.subtype.endsWith('+json'))
+  const isJson =
+    type.essence === 'application/json' ||
+    (type.type === 'application' && type.subtype.endsWith('+json')) ||
+    (takesPlainText && type.essence === 'text/plain')
   return isJson && /^utf-?8$/i.test(type.params.get('charset') ?? 'utf-8')
 }
 
-const headRefusal = (req: IncomingMessage, limitBytes: number, takesForm: boolean): BodyResult | undefined => {
+/** The forms of a body beside JSON that a route takes. */
+interface BodyForms {
+  /** The fields of a form that hold JSON; undefined: no form is accepted. */
+  readonly jsonFields?: readonly string[] | undefined
+  /** JSON is accepted as `text/plain` too. */
+  readonly takesPlainText?: boolean
+}
+
+const headRefusal = (
+  req: IncomingMessage,
+  limitBytes: number,
+  { jsonFields, takesPlainText = false }: BodyForms,
+): BodyResult | undefined => {
+  const takesForm = jsonFields !== undefined
   const encoding = req.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return refuse(
@@ -108,7 +124,7 @@ const headRefusal = (req: IncomingMessage, limitBytes: number, takesForm: boolea
     )
   }
   const type = req.headers['content-type'] ?? ''
-  if (!isJsonType(type) && !(takesForm && isForm(type))) {
+  if (!isJsonType(type, takesPlainText) && !(takesForm && isForm(type))) {
     return refuse(
       415,
       'UnsupportedMediaType',
@@ -147,15 +163,11 @@ const decodeForm = async (
  * Reads a JSON body as text (or a form, when the route accepts one, as the JSON of its fields), and stops once it
  * exceeds the limit: the announced, the received and the stored size are all bounded. The caller closes the connection
  * after a 413, since the rest of the body is never read.
- * @param jsonFields the fields of a form that hold JSON; undefined: no form is accepted
  */
-export const readBody = (
-  req: IncomingMessage,
-  limitBytes: number,
-  jsonFields?: readonly string[],
-): Promise<BodyResult> => {
+export const readBody = (req: IncomingMessage, limitBytes: number, forms: BodyForms = {}): Promise<BodyResult> => {
+  const { jsonFields } = forms
   if (!announcesBody(req)) return Promise.resolve({ ok: true, text: undefined })
-  const refused = headRefusal(req, limitBytes, jsonFields !== undefined)
+  const refused = headRefusal(req, limitBytes, forms)
   if (refused !== undefined) return Promise.resolve(refused)
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []

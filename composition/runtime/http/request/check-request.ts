@@ -84,7 +84,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     if (isLeft(proven)) return left(spendRefused(rateLimit, context, proven.left))
     const rate = spendRate(rateLimit, context)
     if (rate.refused !== undefined) return left(rate.refused)
-    const admitted = admit(route, admission, context)
+    const admitted = await admit(route, admission, req, context)
     if (isLeft(admitted)) return admitted
     const params = decodeParams(route, pathValuesOf(req))
     if (isLeft(params)) return params
@@ -151,12 +151,14 @@ const withoutCredentials: Pick<ReturnType<typeof makeAuthenticate>, 'authenticat
 }
 
 /** Returns whether the sender is admitted before the body is known. */
-const admit = (
+const admit = async (
   route: Route,
   admission: Admission | undefined,
-  context: Pick<RequestContext, 'sourceIp' | 'params'>,
-): Either<Refusal, boolean> => {
-  const decided = admission?.bySender(context, (name) => context.params.getAll(name)) ?? right(true)
+  { headers: { authorization } }: IncomingMessage,
+  { sourceIp, params }: Pick<RequestContext, 'sourceIp' | 'params'>,
+): Promise<Either<Refusal, boolean>> => {
+  if (admission === undefined) return right(true)
+  const decided = await admission.bySender({ sourceIp, authorization }, (name) => params.getAll(name))
   return isLeft(decided) ? left(refusalOf(decided.left, route)) : decided
 }
 
@@ -172,7 +174,10 @@ const refusedByBody = (
 
 /** Reads the body of the request, if the route accepts one. A body can be read only once. */
 export const readRouteBody = (req: IncomingMessage, { body }: Route): Promise<BodyResult> =>
-  readBody(req, body?.limitBytes ?? defaultBodyLimitBytes, body?.orForm === true ? (body.jsonFields ?? []) : undefined)
+  readBody(req, body?.limitBytes ?? defaultBodyLimitBytes, {
+    jsonFields: body?.orForm === true ? (body.jsonFields ?? []) : undefined,
+    takesPlainText: body?.orPlainText === true,
+  })
 
 const grantFor = async (
   deps: Pick<BinderDeps, 'authorizer'>,
