@@ -92,8 +92,8 @@ const basesWithin = (object: Members, outer: Bases): Bases => {
   return bases
 }
 
-/** Visits each text member of each object of a schema, except those in data if data is only compared. */
-const visit = (schema: unknown, entersData: boolean, member: Visit): void => {
+/** Visits each text member of each object of a schema, except those at locations of the kinds that are left out. */
+const visit = (schema: unknown, leftOut: readonly Place[], member: Visit): void => {
   const open: (readonly [unknown, Place, Bases])[] = [[schema, 'schema', new Set([ownAddress])]]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [at, place, outer] = next
@@ -102,8 +102,7 @@ const visit = (schema: unknown, entersData: boolean, member: Visit): void => {
     for (const [key, value] of Object.entries(at)) {
       if (typeof value === 'string') member(at as Members, key, value, identifiers.has(key) ? outer : bases)
       const inner = Array.isArray(at) && place === 'schema' ? 'schema' : placeAt(place, key)
-      if (typeof value === 'object' && value !== null && (inner !== 'data' || entersData))
-        open.push([value, inner, bases])
+      if (typeof value === 'object' && value !== null && !leftOut.includes(inner)) open.push([value, inner, bases])
     }
   }
 }
@@ -134,12 +133,13 @@ const withholdIn = (schema: unknown): boolean => {
   const ids = new Set<string>()
   const dialects = new Set<string>()
   let dataIsCompared = true
-  visit(schema, true, (_, key, value) => {
+  visit(schema, [], (_, key, value) => {
     const [address, fragment] = split(value)
     if (key === '$schema') dialects.add(address)
     if (references.has(key) && !namesSchema(fragment)) dataIsCompared = false
   })
-  visit(schema, !dataIsCompared, (object, key, value) => {
+  // Helm collects the identifiers of schemas alone, such as none in a default.
+  visit(schema, dataIsCompared ? ['data', 'other'] : [], (object, key, value) => {
     const [address] = split(value)
     if (identifiers.has(key) && address !== '' && isIdentifier(object, key, dialects)) ids.add(address)
   })
@@ -150,7 +150,7 @@ const withholdIn = (schema: unknown): boolean => {
     return embedded.test(address) && (key === '$schema' || (references.has(key) && !ids.has(address)))
   }
   let hasChanged = false
-  visit(schema, !dataIsCompared, (object, key, value, bases) => {
+  visit(schema, dataIsCompared ? ['data'] : [], (object, key, value, bases) => {
     if (key !== '$schema' && !references.has(key) && !identifiers.has(key)) return
     const [address, rest] = split(value)
     const kept = isKept(key, address) ? address : isOwn(address, bases) ? ownAddress : withheld(address)

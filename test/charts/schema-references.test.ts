@@ -76,6 +76,12 @@ const selfContained: Readonly<Record<string, Json>> = {
   'a metaschema, and its address in data': {
     properties: { a: { $ref: `${draft7}/definitions/nonNegativeInteger` }, b: { const: { $id: draft7 } } },
   },
+  'a metaschema, and its address in defaults, examples and unknown members': {
+    properties: {
+      a: { $ref: `${draft7}/definitions/nonNegativeInteger` },
+      b: { default: { $id: draft7 }, examples: [{ $id: draft7 }], 'x-more': { $id: draft7 } },
+    },
+  },
   'an identifier that is a file': { $id: 'file:///etc/v.json', $defs: { n: integer }, ...usesA('v.json#/$defs/n') },
   'bundled parts by their addresses': {
     $id: own,
