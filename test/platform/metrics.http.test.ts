@@ -51,7 +51,8 @@ test('each declared metric is exposed with its type and help, and wrong password
   const own = (await declaredMetrics()).filter(({ name }) => name.startsWith('moorage_'))
   const missing = own.filter(
     ({ name, type = 'gauge', help, part }) =>
-      !['metering', 'workers'].includes(part) && !text.includes(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`),
+      !['marketplace-messages', 'metering', 'workers'].includes(part) &&
+      !text.includes(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`),
   )
   t.deepEqual(missing, [])
   t.regex(text, /^moorage_sign_in_refusals_total\{kind="password",reason="wrong"\} 5$/m)
