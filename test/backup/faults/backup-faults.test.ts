@@ -68,9 +68,9 @@ anyTest.serial('a backup that is killed leaves no archive, and the next one remo
 
 const killedRestore = async (t: ExecutionContext, makeTarget: () => Promise<Settings>): Promise<void> => {
   const settings = await filled(100_000)
+  const expected = await rowsOf(urlOf(settings))
   const archive = newPath('.tar')
   t.is((await backup(settings, 'create', archive, ...key)).code, 0)
-  const expected = await rowsOf(urlOf(settings))
   const startedAt = performance.now()
   t.is((await backup(await makeTarget(), 'restore', archive, ...key)).code, 0)
   const whole = performance.now() - startedAt
@@ -167,9 +167,9 @@ withMariaDb.serial(
   async (t) => {
     t.timeout(1_800_000)
     const settings = await filled(someRows)
+    const expected = await rowsOf(urlOf(settings))
     const archive = newPath('.tar')
     t.is((await backup(settings, 'create', archive, ...key)).code, 0)
-    const expected = await rowsOf(urlOf(settings))
     const target = newDeployment(await emptyMysqlUrl())
     for (const step of steps) {
       const { code, err } = await killedAt(target, archive, step)
