@@ -14,8 +14,10 @@ const ourRoot = new URL('../../', import.meta.url)
 const ending = import.meta.url.slice(import.meta.url.lastIndexOf('.'))
 const sharedLibrary = /^(io-ts|fp-ts)(\/|$)/
 const built = './dist/'
+/** Names of folders and of a file: no dots, which would lead out of the exported folder. */
+const names = /^[\w/-]+$/
 
-/** What package.json exports, with the modules of a build. A pattern has one `*`. */
+/** What package.json exports, with the modules of a build. A pattern has one `*`, which takes `names`. */
 const exported = lazily((): readonly (readonly [name: string, target: string])[] => {
   const file = new URL(ending === '.ts' ? 'package.json' : '../package.json', ourRoot)
   const { exports } = fromWireJson(readFileSync(file, 'utf8')) as { readonly exports: Readonly<Record<string, string>> }
@@ -31,10 +33,9 @@ const ownModule = (specifier: string): string | undefined => {
   const wanted = `.${specifier.slice('moorage'.length)}`
   for (const [name, target] of exported()) {
     const [start = '', end] = name.split('*')
-    const isIt = end === undefined ? wanted === name : wanted.startsWith(start) && wanted.endsWith(end)
-    if (!isIt) continue
-    const path = target.slice(built.length).replace('*', wanted.slice(start.length, wanted.length - (end ?? '').length))
-    return new URL(path.replace(/\.js$/, ending), ourRoot).href
+    const within = end === undefined ? '' : wanted.slice(start.length, wanted.length - end.length)
+    const isIt = end === undefined ? wanted === name : wanted === start + within + end && names.test(within)
+    if (isIt) return new URL(target.slice(built.length).replace('*', within).replace(/\.js$/, ending), ourRoot).href
   }
   return undefined
 }

@@ -73,9 +73,16 @@ export const part = definePart({ plugin, tags: [{ name: 'Tide', description: 'Ti
 })
 
 test('what package.json does not export stays closed to plugins', async (t) => {
-  writeFileSync(join(folder, 'curious.ts'), "import 'moorage/composition/http/bind-route'\nexport const plugin = 1\n")
-  const { problems } = await outside(['./curious.ts'], folder)
-  t.regex(problems[0] ?? '', /curious\.ts cannot be loaded: Cannot find package 'moorage'/)
+  for (const closed of [
+    'composition/http/bind-route',
+    'core/../adapters/outbound/egress-policy',
+    'adapters/sql/../outbound/egress-policy',
+    'plugins/../composition/parts/tasks/part.routes',
+  ]) {
+    writeFileSync(join(folder, 'curious.ts'), `import 'moorage/${closed}'\nexport const plugin = 1\n`)
+    const { problems } = await outside([`./curious.ts`], folder)
+    t.regex(problems[0] ?? '', /curious\.ts cannot be loaded: Cannot find package 'moorage'/, closed)
+  }
 })
 
 test('all plugins that cannot be loaded are reported at once', async (t) => {
