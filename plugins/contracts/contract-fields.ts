@@ -54,6 +54,17 @@ const recipients = <const W extends string>(
     seenBy,
   })
 
+/** An instant that is sent and shown in seconds since the epoch. */
+const instantField = <const W extends string>(
+  wire: W,
+  { sentWords, meaning, example }: { readonly sentWords: string; readonly meaning: string; readonly example: number },
+) =>
+  mappedField(
+    { wire, sent: SafeInteger, sentWords, shown: SafeInteger, shownWords: secondsWords(meaning), example },
+    unixSeconds,
+    instantOf,
+  )
+
 /** The lists of recipients. */
 const emailFields = fieldsOf<ContractEmails>()({
   contactPerson: recipients('contactPerson', 'The contact persons of the contract.', { example: ['ann@example.com'] }),
@@ -174,34 +185,20 @@ export const contractFields = fieldsOf<ContractTerms, ContractDraft>()({
     (quota: ContractQuota) => shownOf(quotaFields, quota, 'owner'),
     (sent) => draftOf(quotaFields, sent),
   ),
-  startsAt: mappedField(
-    {
-      wire: 'start',
-      sent: SafeInteger,
-      sentWords:
-        'The first instant at which the contract is in force, in seconds since the epoch, UTC, from 0. A new ' +
-        'contract needs it.',
-      shown: SafeInteger,
-      shownWords: secondsWords('The first instant at which the contract is in force'),
-      example: 1767225600,
-    },
-    unixSeconds,
-    instantOf,
-  ),
-  endsAt: mappedField(
-    {
-      wire: 'end',
-      sent: SafeInteger,
-      sentWords:
-        'The instant just before which the contract ends, in seconds since the epoch, UTC: after `start`, and ' +
-        'before the year 9999. A new contract needs it.',
-      shown: SafeInteger,
-      shownWords: secondsWords('The instant just before which the contract ends'),
-      example: 1798761600,
-    },
-    unixSeconds,
-    instantOf,
-  ),
+  startsAt: instantField('start', {
+    sentWords:
+      'The first instant at which the contract is in force, in seconds since the epoch, UTC, from 0. A new ' +
+      'contract needs it.',
+    meaning: 'The first instant at which the contract is in force',
+    example: 1767225600,
+  }),
+  endsAt: instantField('end', {
+    sentWords:
+      'The instant just before which the contract ends, in seconds since the epoch, UTC: after `start`, and ' +
+      'before the year 9999. A new contract needs it.',
+    meaning: 'The instant just before which the contract ends',
+    example: 1798761600,
+  }),
   allowsOffline: field({
     wire: 'allowOffline',
     sent: t.boolean,
