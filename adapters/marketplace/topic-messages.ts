@@ -37,15 +37,28 @@ const signedKeys = {
 export const canonicalText = (message: Pick<Sent, 'Type'> & Partial<Sent>): string =>
   signedKeys[message.Type].flatMap((key) => (message[key] === undefined ? [] : [`${key}\n${message[key]}\n`])).join('')
 
-const certificateHost = /^sns\.[a-z0-9-]{3,}\.amazonaws\.com(?:\.cn)?$/
+const providerHost = /^sns\.[a-z0-9-]{3,}\.amazonaws\.com(?:\.cn)?$/
+
+/** Returns the URL if it is of the provider, by https at the usual port, without a user and a fragment. */
+const providerUrl = (text: string): URL | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || url.protocol !== 'https:' || url.port !== '') return undefined
+  return url.username + url.password + url.hash === '' && providerHost.test(url.hostname) ? url : undefined
+}
+
 const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{32}\.pem$/
 
 /** Returns the URL of a certificate if the provider publishes certificates there. @internal */
 export const certificateUrl = (text: string): URL | undefined => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || url.protocol !== 'https:' || url.port !== '') return undefined
-  const isPlain = url.username + url.password + url.search + url.hash === ''
-  return isPlain && certificateHost.test(url.hostname) && certificatePath.test(url.pathname) ? url : undefined
+  const url = providerUrl(text)
+  return url?.search === '' && certificatePath.test(url.pathname) ? url : undefined
+}
+
+/** Returns the URL by which a subscription is confirmed if it is one of the provider. @internal */
+export const confirmationUrl = (text: string): URL | undefined => {
+  const url = providerUrl(text)
+  const isConfirmation = url?.searchParams.getAll('Action').join() === 'ConfirmSubscription'
+  return isConfirmation && url?.pathname === '/' ? url : undefined
 }
 
 export interface TopicMessageOptions {
@@ -53,15 +66,6 @@ export interface TopicMessageOptions {
   readonly topics: readonly string[]
   readonly fetch: GuardedFetch
   readonly clock: Clock
-}
-
-/** Returns the URL by which a subscription is confirmed if it is one of the provider. @internal */
-export const confirmationUrl = (text: string): URL | undefined => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || url.protocol !== 'https:' || url.port !== '') return undefined
-  const isPlain = url.username + url.password + url.hash === '' && url.pathname === '/'
-  const isConfirmation = url.searchParams.getAll('Action').join() === 'ConfirmSubscription'
-  return isPlain && isConfirmation && certificateHost.test(url.hostname) ? url : undefined
 }
 
 const oldestMilliseconds = 3_600_000
