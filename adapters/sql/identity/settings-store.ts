@@ -1,9 +1,10 @@
 import type { PageSizeStore, SiteRulesStore } from '../../../core/identity/accounts/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { pick, without } from '../kit/columns.ts'
-import { insertInto, newRow, values } from '../kit/values.ts'
+import { without } from '../kit/columns.ts'
+import { insertInto, newRow } from '../kit/values.ts'
 import { pageSizes } from '../tables/identity.ts'
-import { allowedDomains, siteSettings } from '../tables/kernel.ts'
+import { siteSettingStatements } from '../kernel/site-settings.ts'
+import { allowedDomains } from '../tables/kernel.ts'
 
 /** Page sizes on SQL: one row for each user who chose any. */
 export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => PageSizeStore) => {
@@ -28,15 +29,7 @@ export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => P
 const registration = 'registration_open'
 
 const statements = (db: SqlDatabase) => ({
-  setting: db.prepare({ name: siteSettings.name }, { value: siteSettings.value }, (k, p) =>
-    k('site_settings').where('name', p.name),
-  ),
-  set: db.prepare(pick(siteSettings, 'name', 'value'), (k, p) =>
-    k('site_settings')
-      .insert(newRow(siteSettings, { name: p.name, value: p.value }))
-      .onConflict('name')
-      .merge(values(siteSettings, { value: p.value })),
-  ),
+  ...siteSettingStatements(db),
   domains: db.prepare({}, { domain: allowedDomains.domain }, (k) => k('allowed_domains').orderBy('domain')),
   addDomain: db.prepare({ domain: allowedDomains.domain }, (k, p) =>
     k('allowed_domains')
@@ -54,12 +47,12 @@ export const makeSqlSiteRulesStore = (db: SqlDatabase): ((runner: SqlRunner) => 
   const s = statements(db)
   return (runner) => ({
     async read() {
-      const setting = await runner.first(s.setting, { name: registration })
+      const setting = await runner.first(s.find, { name: registration })
       const domains = await runner.all(s.domains, {})
       return { isRegistrationOpen: setting?.value === 'true', allowedDomains: domains.map((row) => row.domain) }
     },
     async setRegistrationOpen(isOpen) {
-      await runner.run(s.set, { name: registration, value: String(isOpen) })
+      await runner.run(s.put, { name: registration, value: String(isOpen) })
     },
     async addDomain(domain) {
       return (await runner.run(s.addDomain, { domain })).affected > 0

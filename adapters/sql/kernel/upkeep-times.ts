@@ -1,10 +1,8 @@
 import type { SqlDatabase } from '../kit/statement.ts'
-import { pick } from '../kit/columns.ts'
-import { newRow, values } from '../kit/values.ts'
-import { siteSettings } from '../tables/kernel.ts'
+import { siteSettingStatements } from './site-settings.ts'
 
 /** What an operator does from time to time, and must not forget. */
-type UpkeepWork = 'backup' | 'audit_check'
+export type UpkeepWork = 'backup' | 'audit_check'
 
 const nameOf = (work: UpkeepWork): string => `last_good_${work}`
 
@@ -18,17 +16,9 @@ interface UpkeepTimes {
 
 /** UpkeepTimes over the table `site_settings`. */
 export const makeSqlUpkeepTimes = (db: SqlDatabase): UpkeepTimes => {
-  const read = db.prepare({ name: siteSettings.name }, { value: siteSettings.value }, (k, p) =>
-    k('site_settings').where('name', p.name),
-  )
-  const put = db.prepare(pick(siteSettings, 'name', 'value'), (k, p) =>
-    k('site_settings')
-      .insert(newRow(siteSettings, { name: p.name, value: p.value }))
-      .onConflict('name')
-      .merge(values(siteSettings, { value: p.value })),
-  )
+  const { find, put } = siteSettingStatements(db)
   const secondsOf = async (work: UpkeepWork): Promise<number> => {
-    const row = await db.first(read, { name: nameOf(work) })
+    const row = await db.first(find, { name: nameOf(work) })
     return row === undefined ? 0 : Date.parse(row.value) / 1000
   }
   return {

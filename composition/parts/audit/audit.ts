@@ -1,11 +1,10 @@
 import { makeSqlAuditLog } from '../../../adapters/sql/audit/audit-log.ts'
-import { makeSqlUpkeepTimes } from '../../../adapters/sql/kernel/upkeep-times.ts'
-import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { makeHmacDigest } from '../../../adapters/security/digests.ts'
 import type { AuditFilter } from '../../../core/audit/types.ts'
 import type { ChainVerdict } from '../../../core/audit/audit-chain.ts'
 import { verifyChain } from '../../../core/audit/audit-chain.ts'
 import { changesOf } from '../../../plugins/audit/codecs.ts'
+import { recordUpkeep } from '../../part/upkeep.ts'
 import { openFoundation } from '../../runtime/service/foundation.ts'
 import type { CommonOptions, ExitCode, PartContext } from '../../part/command-context.ts'
 import { printJson } from '../../part/command-context.ts'
@@ -67,19 +66,16 @@ export const auditVerify = async (context: PartContext, options: CommonOptions):
     if (options.json === true) printJson(context, { isWhole, chains: verdicts })
     else for (const verdict of verdicts) context.print(inWords(verdict))
     if (verdicts.length === 0) context.say('The audit log is empty.')
-    if (isWhole) await recordCheck(context, database)
+    if (isWhole)
+      await recordUpkeep(
+        context,
+        database,
+        'audit_check',
+        database.now().then((now) => new Date(now)),
+      )
     return isWhole ? 0 : 1
   } finally {
     await database.close()
-  }
-}
-
-/** Records the time of the check for monitoring. The verdict stands, also where the database takes no changes. */
-const recordCheck = async (context: PartContext, database: SqlDatabase): Promise<void> => {
-  try {
-    await makeSqlUpkeepTimes(database).record('audit_check', new Date(await database.now()))
-  } catch (error) {
-    context.say(`moorage: the time of the check was not recorded for monitoring: ${(error as Error).message}`)
   }
 }
 

@@ -94,7 +94,6 @@ const byHttps = (url: string): string => {
   return protocol === 'https:' ? url : `https://${hostname}:${port === '' ? '80' : port}`
 }
 
-/** Clusters and the connections to them. */
 /** A refused address names the setting. */
 const allow = 'MOORAGE_KUBERNETES_ALLOW'
 
@@ -141,6 +140,7 @@ const inSecond = (args: readonly unknown[], headers: Readonly<Record<string, str
 /** What spans of requests to a cluster have in common. */
 const clusterSpan = { kind: 'client', attributes: toCluster, passOn: inSecond } as const
 
+/** Clusters and the connections to them. */
 export const part = definePart({
   plugin: clustersPlugin,
   spans: [

@@ -10,7 +10,7 @@ import { readKeyringContent } from '../../../../adapters/security/keyring-file.t
 import { keyIdAtStart } from '../../../../adapters/security/keyring.ts'
 import type { Snapshot, StoredRow, StoredTable } from '../../../../adapters/sql/kernel/backup/snapshot.ts'
 import { openSnapshot } from '../../../../adapters/sql/kernel/backup/snapshot.ts'
-import { makeSqlUpkeepTimes } from '../../../../adapters/sql/kernel/upkeep-times.ts'
+import { recordUpkeep } from '../../../part/upkeep.ts'
 import { ofNewerVersion } from '../../../../adapters/sql/engine/migration-ledger.ts'
 import { isCurrent, migrationStatus, unfinishedMigration } from '../../../../adapters/sql/engine/migrator.ts'
 import { isAlive } from '../../../../adapters/system/processes.ts'
@@ -65,26 +65,13 @@ export const createBackup = async (
       const { keyring } = deployment.config.settings
       if (passphrase !== undefined) await writeKeyRing(keyring, files.keyRing, passphrase)
       await publish(target, files)
-      await recordBackup(context, deployment, manifest)
+      await recordUpkeep(context, deployment.boot.database, 'backup', new Date(manifest.createdAt))
       report(context, options, { path: target, manifest, keyRing: passphrase !== undefined })
       return 0
     } finally {
       await files.remove()
     }
   })
-}
-
-/** Records the time of the backup for monitoring. The backup is whole, also where the database takes no changes. */
-const recordBackup = async (
-  context: RuntimeContext,
-  { boot }: OpenDeployment,
-  { createdAt }: Manifest,
-): Promise<void> => {
-  try {
-    await makeSqlUpkeepTimes(boot.database).record('backup', new Date(createdAt))
-  } catch (error) {
-    context.say(`moorage: the time of the backup was not recorded for monitoring: ${(error as Error).message}`)
-  }
 }
 
 /** Where the sealed key ring of an archive is. */
