@@ -6,7 +6,7 @@ import { cruiseProduct, productFolders, ruleNames } from './cruise.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-test('who imports whom is as the architecture says', async (t) => {
+test('imports follow the architecture', async (t) => {
   const { files, violations } = await cruiseProduct()
   t.deepEqual(violations, [])
   // The gate is alive only if it read the whole product.

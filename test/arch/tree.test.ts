@@ -57,7 +57,7 @@ const topLevel = new Set([
   'tsconfig.build.json',
 ])
 
-test('the top level holds what the architecture names', (t) => {
+test('the top level holds the folders of the architecture', (t) => {
   const found = new Set(files.map((file) => file.split('/')[0] ?? ''))
   t.deepEqual(
     [...found].filter((name) => !topLevel.has(name)),
@@ -171,7 +171,7 @@ const allowedLicences: ReadonlySet<string> = new Set([
 /** Packages whose package.json names no licence, with the one that their own files state. */
 const licencesStatedElsewhere: Readonly<Record<string, string>> = { 'escape-regexp-component': 'MIT', 'png-js': 'MIT' }
 
-test('what is installed with the service runs no script, but those that are allowed here', (t) => {
+test('installed packages run no scripts except the listed ones', (t) => {
   t.true(production.length > 200)
   const scripted = production.filter(({ hasInstallScript }) => hasInstallScript === true)
   t.deepEqual(
@@ -192,7 +192,7 @@ test('what is installed with the service runs no script, but those that are allo
   )
 })
 
-test('every licence of what is installed with the service is one that is allowed here', (t) => {
+test('every licence of an installed package is on the allowed list', (t) => {
   const licenceOf = ({ name, license }: (typeof production)[number]): string =>
     license ?? licencesStatedElsewhere[name] ?? 'none'
   t.deepEqual(

@@ -40,7 +40,7 @@ test('files, dependencies and exports that nothing uses are found', async (t) =>
   t.deepEqual(await found(), ['dependencies semver', 'exports onlyHere', 'files core/tide/orphan.ts'])
 })
 
-test('in the product, exports for tests need a tag, and a type of core needs a signature', async (t) => {
+test('exports for tests need a tag, and types of core need a signature', async (t) => {
   t.deepEqual(await found('--production'), [
     'dependencies semver',
     'exports onlyHere',

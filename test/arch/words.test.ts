@@ -92,3 +92,21 @@ test('each word is found in its example', (t) => {
 test('each exception is a line of the tree', (t) => {
   for (const [file, part] of exceptions) t.true(readFileSync(root + file, 'utf8').includes(part), file)
 })
+
+const declaredTitles = /\btest(?:\.serial)?\(\s*(['"`])((?:(?!\1)[^\\]|\\.)+)\1,/gi
+
+test('test titles have at most 80 characters, one clause and a subject', (t) => {
+  const titles = files
+    .filter((file) => file.startsWith('test/') && file.endsWith('.ts'))
+    .flatMap((file) =>
+      [...readFileSync(root + file, 'utf8').matchAll(declaredTitles)].map(([, , title = '']) => ({
+        file,
+        title: title.replaceAll(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, 'x'),
+      })),
+    )
+  t.true(titles.length > 2000)
+  t.deepEqual(
+    titles.filter(({ title }) => title.length > 80 || title.includes('; ') || /^(what|whatever|who) /i.test(title)),
+    [],
+  )
+})

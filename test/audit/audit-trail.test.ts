@@ -454,7 +454,7 @@ test('another caller, operation, code or object is another refusal', async (t) =
   t.is(rows.length, 6)
 })
 
-test('what is only counted is written at the stop', async (t) => {
+test('counted requests are written at shutdown', async (t) => {
   const { rows, denials } = fixture()
   await denials.recordDenial(caller, denial)
   await denials.recordDenial(caller, denial)
@@ -466,7 +466,7 @@ test('what is only counted is written at the stop', async (t) => {
   )
 })
 
-test('one caller writes at most 21 rows a minute however the object is varied, all of them at most 1,001, and none is lost', async (t) => {
+test('one caller writes at most 21 audit rows a minute, and none is lost', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 60 }), async (callers, objects) => {
       const { rows, denials } = fixture()
@@ -485,7 +485,7 @@ test('one caller writes at most 21 rows a minute however the object is varied, a
   )
 })
 
-test('a refusal that cannot be written is logged, and the caller is not told', async (t) => {
+test('a refusal whose audit row fails is logged and not disclosed to the caller', async (t) => {
   const logged: string[] = []
   const denials = makeAuditDenials({
     writer: { write: () => Promise.reject(new Error('the disk is full')) },

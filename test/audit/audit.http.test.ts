@@ -26,7 +26,7 @@ const createRole = async (userId: number, name: string, org: string) =>
     body: { name, permissions: [view] },
   })
 
-test.serial('an owner reads the own organization’s log through the typed client, and no row of another', async (t) => {
+test.serial("an owner reads only the organization's own log through the typed client", async (t) => {
   await createRole(people.owner, 'ours', orgname)
   await createRole(people.outsider, 'theirs', nameOf(served.otherOrg))
   const ours = await service.client.call(listOrganizationAudit, {

@@ -66,7 +66,7 @@ const counted = (grant: () => Promise<TokenGrant | undefined>, moment: () => Acc
   }
 }
 
-test('a token is read once while no revision changes, and again after any that it depends on', async (t) => {
+test('a token is read once until a revision that it depends on changes', async (t) => {
   let moment = momentOf(1)
   const { seen, ask } = counted(
     async () => grantOf(),
@@ -87,7 +87,7 @@ test('a token is read once while no revision changes, and again after any that i
   t.is(seen.reads, 3)
 })
 
-test('what changes while it is read is read again: the revision comes first', async (t) => {
+test('a value that changes during its read is read again', async (t) => {
   let [revision, isRevoked] = [1, false]
   const { seen, ask } = counted(
     async () => {
@@ -102,7 +102,7 @@ test('what changes while it is read is read again: the revision comes first', as
   t.is(await ask(), undefined)
 })
 
-test('what is refused is not remembered: unknown tokens, disabled accounts', async (t) => {
+test('unknown tokens and disabled accounts are not cached', async (t) => {
   for (const grant of [undefined, grantOf({ account: { ...grantOf().account, isEnabled: false } })]) {
     const { seen, ask } = counted(
       async () => grant,
@@ -382,7 +382,7 @@ const kinds = [
 ]
 
 for (const { name, open } of kinds) {
-  test(`${name}: after any change, what is remembered is what the database says`, async (t) => {
+  test(`${name}: the cache equals the database after any change`, async (t) => {
     let hits = 0
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (changes) => {
@@ -440,7 +440,7 @@ for (const { name, open } of kinds) {
     t.true(hits > 50, String(hits))
   })
 
-  test(`${name}: a process of an older release switches the memory off, until it has ended`, async (t) => {
+  test(`${name}: a process of an older release disables the cache until it ends`, async (t) => {
     const db = await open()
     try {
       const revisions = makeAccessRevisions(db)

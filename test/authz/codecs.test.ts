@@ -73,7 +73,7 @@ roundTrips(
   ),
 )
 
-test('request codecs drop what they do not know, and take null for an optional key', (t) => {
+test('request codecs drop unknown keys and accept null for an optional key', (t) => {
   const decoded = CreateRoleRequest.decode({
     name: 'x',
     permissions: [{ namespace: 'a', action: 'b', level: 'owner' }],

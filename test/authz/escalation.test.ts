@@ -158,7 +158,7 @@ const heldBy = async (db: SqlDatabase, userId: number, org: number): Promise<rea
   return schema.permissions.filter((one) => rightsOf(false, context, schema).holds(one)).map(permissionKey)
 }
 
-test('no sequence of role and team operations gives a member a permission that was not given to the member', async (t) => {
+test("no sequence of role and team operations escalates a member's permissions", async (t) => {
   const url = `sqlite:${await migratedSqlitePath()}`
   const service: TestService = await startService({ settings: { MOORAGE_DATABASE_URL: url } })
   const db = await openPatiently(url)

@@ -119,7 +119,7 @@ for (const database of eachDatabase()) {
     )
   })
 
-  test(`${database.name}: permuting and repeating questions permutes and repeats the answers`, async (t) => {
+  test(`${database.name}: permuted and repeated questions get permuted answers`, async (t) => {
     const orders = fc.array(fc.nat(30), { minLength: 1, maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(anyFixture, fc.constantFrom(...fixtureUsers), orders, async (fixture, userId, order) => {
@@ -136,7 +136,7 @@ for (const database of eachDatabase()) {
     )
   })
 
-  test(`${database.name}: taking the only path away takes the relation at the next request`, async (t) => {
+  test(`${database.name}: removing the only path removes the relation at once`, async (t) => {
     const userId = 1
     const base: Fixture = {
       users: [userId],

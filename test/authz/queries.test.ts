@@ -41,7 +41,7 @@ const fixture: Fixture = {
 }
 
 for (const database of eachDatabase()) {
-  test(`${database.name}: one query for a route's check, at most two more for each type of a batch, however long`, async (t) => {
+  test(`${database.name}: a batch takes at most two more queries for each type`, async (t) => {
     const db = await database.open()
     try {
       await storeFixture(db, fixture)

@@ -42,7 +42,7 @@ for (const text of ['', '   ', 'x'.repeat(maxRoleNameLength + 1), 'a\nb', 'a\u20
     t.is(tagOf(parseRoleName(text)), 'RoleNameRefused'))
 }
 
-test('a list of permissions is taken with all required companions, each once, sorted, and not otherwise', (t) => {
+test('a list of permissions must contain all companions, once and sorted', (t) => {
   fc.assert(
     fc.property(fc.array(anyPermission, { minLength: 1 }), (wanted) => {
       const keys = new Set(wanted.map(permissionKey))
@@ -84,7 +84,7 @@ test('an unknown permission is refused before a missing companion, and named', (
   t.deepEqual(isLeft(parsed) && parsed.left.errors, ['cluster_mgmt: constructor'])
 })
 
-test('a member may give exactly the rights of the member; a site admin any; an outsider none', (t) => {
+test('a member can grant only rights that the member has', (t) => {
   fc.assert(
     fc.property(anyContext, fc.array(anyPermission, { minLength: 1 }), (context, permissions) => {
       const rights = rightsOf(false, context, schema)

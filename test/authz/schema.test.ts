@@ -119,7 +119,7 @@ test('joins contributions to one type, relations sorted', (t) => {
   t.deepEqual(joined.listedTypes, ['ship'])
 })
 
-test('a token reaches the relations of each contribution by that contribution’s own scope', (t) => {
+test('a token reaches a contributed relation by its own scope', (t) => {
   const joined = compiled({
     permissions: [],
     objectTypes: [

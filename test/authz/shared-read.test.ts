@@ -2,7 +2,7 @@ import test from 'ava'
 import * as fc from 'fast-check'
 import { shareRead } from '../../adapters/sql/authz/access-revisions.ts'
 
-test('a shared read began after each call that gets it, and of those who wait at once one read is made', async (t) => {
+test('concurrent callers share one read that begins after their calls', async (t) => {
   const step = fc.constantFrom('ask', 'ask', 'ask', 'end', 'fail', 'wait')
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
@@ -55,7 +55,7 @@ test('a shared read began after each call that gets it, and of those who wait at
   )
 })
 
-test('the requests of a turn take one statement, and those that come during it one more', async (t) => {
+test('requests of one tick share a statement', async (t) => {
   let reads = 0
   const share = shareRead(async () => {
     reads += 1

@@ -86,7 +86,7 @@ test('an archive whose manifest is not one is refused with a sentence', async (t
     t.is(await messageOf(await archiveWith(t, other)), 'ArchiveUnusable: It is not a backup of Moorage.')
 })
 
-test('an entry that says to be larger than memory, or unpacks to too many rows, is not read', async (t) => {
+test('an entry with an excessive size or number of rows is not read', async (t) => {
   const large = await headerOf('files/documents/x', 600 * 1024 * 1024)
   t.is(
     await messageOf(await archiveWith(t, manifest, large)),

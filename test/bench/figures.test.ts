@@ -33,7 +33,7 @@ test('the median does not change the values that it is given', (t) => {
   t.deepEqual(values, [3, 1, 2])
 })
 
-test('p99 of a hundred values is the ninety-ninth; of one it is that one', (t) => {
+test('p99 of a hundred values is the ninety-ninth', (t) => {
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index)
   t.is(percentile(hundred, 0.99), 99)
   t.is(percentile(hundred, 0.5), 50)
@@ -42,7 +42,7 @@ test('p99 of a hundred values is the ninety-ninth; of one it is that one', (t) =
   t.is(percentile([], 0.99), Number.NaN)
 })
 
-test('a percentile is one of the values, and at least that share of them does not exceed it', (t) => {
+test('a percentile is one of the values, and covers its share of them', (t) => {
   const finite = fc.double({ noNaN: true, noDefaultInfinity: true })
   fc.assert(
     fc.property(fc.array(finite, { minLength: 1 }), fc.double({ min: 0, max: 1, noNaN: true }), (values, share) => {
@@ -56,7 +56,7 @@ test('a percentile is one of the values, and at least that share of them does no
   t.pass()
 })
 
-test('ratios of rounds are taken before their median, so that a slow round counts for both sides alike', (t) => {
+test('the ratio of each round is taken before the median', (t) => {
   // The machine was four times slower in the second round; the sides did not change.
   t.is(pairedRatio([80, 20, 80], [100, 25, 100]), 0.8)
   t.is(pairedRatio([1, 9, 4], [2, 10, 4]), 0.9)
@@ -106,7 +106,7 @@ test('columns are as wide as their widest cell and lines have no space at their 
   )
 })
 
-test('the table shows both sides, the CPU of the twin against ours, both bars and the verdict', (t) => {
+test('the table shows both sides, the CPU ratio, the bars and the verdict', (t) => {
   const [head = '', row = ''] = formatGoals([line]).split('\n')
   t.deepEqual(row.split(/ {2,}/), [
     '1',
@@ -141,7 +141,7 @@ test('the comparison has no bars', (t) => {
   t.true(text.includes('ours / theirs'))
 })
 
-test('the summary counts only lines with a bar and names those that are missed or not measured', (t) => {
+test('the summary counts rows with a bar and names missed and unmeasured ones', (t) => {
   const { bar: _bar, ...withoutBar } = line
   t.is(summary([line, withoutBar]), '1 of 1 bars reached.')
   t.is(
@@ -175,7 +175,7 @@ test("--only takes rows in any order, and the user's view by name", (t) => {
   t.true(runOf('--only=user').usersView)
 })
 
-test('a row that is not measured here is refused with those that are', (t) => {
+test('an unknown row is refused with the list of known ones', (t) => {
   const parsed = parseBenchArguments(['--only', '12'])
   t.is(parsed.kind, 'refused')
   t.true(parsed.kind === 'refused' && parsed.reason.includes('"12" is no row; there are 1, 2,'))

@@ -95,9 +95,7 @@ export const busStoresSuite = contractSuite<BusStoresBench>(about, (test) => {
     t.true(isLeft(await identities.insert(newIdentity('platform', undefined, 'claims'), at)))
   })
 
-  test('what the server has not acknowledged is due, and an older acknowledgement changes nothing', async (t, {
-    identities,
-  }) => {
+  test('an unacknowledged change is due, and older acknowledgements are ignored', async (t, { identities }) => {
     const made = unwrap(await identities.insert(newIdentity('account', alice), at))
     unwrap(await identities.insert(newIdentity('operator', undefined, 'claims'), at))
     t.deepEqual(
@@ -168,10 +166,7 @@ export const busStoresSuite = contractSuite<BusStoresBench>(about, (test) => {
     t.deepEqual(await users.live(bob, 'own', at), [])
   })
 
-  test('a revocation counts once, and for the server until the credentials would have ended', async (t, {
-    identities,
-    users,
-  }) => {
+  test('a revocation counts once and lasts as long as the credentials', async (t, { identities, users }) => {
     const [hers, his] = [
       unwrap(await identities.insert(newIdentity('account', alice), at)),
       unwrap(await identities.insert(newIdentity('account', bob), at)),
@@ -196,7 +191,7 @@ export const busStoresSuite = contractSuite<BusStoresBench>(about, (test) => {
     t.is((await users.list(alice, firstPage)).total, 0)
   })
 
-  test("an owner's mark changes with the password and the right of an admin, and is gone with the account", async (t, bench) => {
+  test("an owner's mark follows the password and admin right of the account", async (t, bench) => {
     const { identities, users } = bench
     const identity = unwrap(await identities.insert(newIdentity('account', alice), at))
     const mark = await users.ownerMark(alice)

@@ -178,7 +178,7 @@ test.before(async () => {
 })
 test.after.always(() => service?.stop())
 
-test('nothing is issued for a token that was deleted while its account on the bus was opened', async (t) => {
+test('a token that is deleted while its bus account opens gets no credentials', async (t) => {
   const { container } = service.running
   const person = await newPerson(service)
   const authenticated = await container
@@ -215,7 +215,7 @@ test.before(async () => {
 })
 test.after.always(() => tokensService.stop())
 
-test('where messages stay inside the process every credential route says so, naming the setting', async (t) => {
+test('credential routes name the setting when messages stay in the process', async (t) => {
   for (const path of ['credentials', 'admin_credentials', 'user_credentials', 'cluster-resource-history']) {
     const answer = await tokensService.send('GET', `/api/v1/user/bus/${path}`, { token: tokensService.adminToken })
     t.is(answer.status, 404, path)
@@ -231,7 +231,7 @@ test('where messages stay inside the process every credential route says so, nam
   await runJob(tokensService, 'bus.reconcileClaims')
 })
 
-test("an organization's bus tokens are its owners' to list and end; another organization's are not there", async (t) => {
+test('only owners of an organization list and end its bus tokens', async (t) => {
   const [owner, stranger] = [await newPerson(tokensService), await newPerson(tokensService)]
   const organization = async (person: typeof owner, username: string) =>
     (

@@ -35,7 +35,7 @@ const busIsBack = () =>
   until('readiness shows the bus', async () => ((await readiness()).includes('[+] bus') ? true : undefined))
 const readiness = async () => (await fetch(`${fixture.service.opsUrl}/readyz?verbose`)).text()
 
-test.serial('while the bus is unavailable HTTP continues, credentials are 503, and nothing is left over', async (t) => {
+test.serial('HTTP continues without the bus, and credentials are 503', async (t) => {
   const person = await newPerson(fixture.service)
   await credentialsFrom(fixture.service, 'credentials', person.token)
   await busIsBack()
@@ -55,7 +55,7 @@ test.serial('while the bus is unavailable HTTP continues, credentials are 503, a
   t.is((await tokensOf(person.token)).length, 2)
 })
 
-test.serial('what is revoked while the server is away is revoked when it is back', async (t) => {
+test.serial('a revocation during an outage is applied when the bus returns', async (t) => {
   const person = await newPerson(fixture.service)
   const given = await credentialsFrom(fixture.service, 'credentials', person.token)
   await (await connectWith(given)).close()
@@ -75,7 +75,7 @@ test.serial('what is revoked while the server is away is revoked when it is back
   await t.throwsAsync(connectWith(given), { message: /authori[sz]ation|authentication/i })
 })
 
-test.serial('a server that lost everything is given every account again, with what was revoked', async (t) => {
+test.serial('a server without data gets all accounts and revocations again', async (t) => {
   const person = await newPerson(fixture.service)
   const [kept, ended] = [
     await credentialsFrom(fixture.service, 'credentials', person.token),
@@ -120,7 +120,7 @@ test.serial('a server that lost everything is given every account again, with wh
   )
 })
 
-test.serial('the account of a deleted owner is closed for good', async (t) => {
+test.serial('the account of a deleted owner is closed permanently', async (t) => {
   const person = await newPerson(fixture.service)
   await credentialsFrom(fixture.service, 'credentials', person.token)
   t.is(
@@ -139,7 +139,7 @@ test.serial('the account of a deleted owner is closed for good', async (t) => {
   t.is(account?.pushedRevision, account?.revision)
 })
 
-test.serial('the keys are made once: the command prints the same again, also for two at a time', async (t) => {
+test.serial('concurrent and repeated commands print the same keys', async (t) => {
   const words = ['bus', 'init', '--json'] as const
   const answers = await Promise.all([moorage(fixture.settings, ...words), moorage(fixture.settings, ...words)])
   const [one, two] = answers.map(({ printed }) => JSON.parse(printed) as Record<string, string>)

@@ -49,7 +49,7 @@ const cannotConnect = (given: GivenCredentials): Promise<true> =>
     ),
   )
 
-test('a revoked credential is cut off and cannot come back; the others stay', async (t) => {
+test('a revoked credential is disconnected and cannot reconnect', async (t) => {
   const alice = await newPerson(fixture.service)
   const [first, second] = [
     await credentialsFrom(fixture.service, 'credentials', alice.token),
@@ -76,7 +76,7 @@ test('a revoked credential is cut off and cannot come back; the others stay', as
   t.is((await revoke(alice.token, oldest.id)).status, 200, 'twice is fine')
 })
 
-test("another person's credential cannot be revoked, nor told from one that does not exist", async (t) => {
+test("revoking another person's credential equals revoking an unknown one", async (t) => {
   const [alice, bob] = [await newPerson(fixture.service), await newPerson(fixture.service)]
   const given = await credentialsFrom(fixture.service, 'credentials', alice.token)
   const open = await connectWith(given)
@@ -127,7 +127,7 @@ for (const [what, end] of Object.entries(endings)) {
   })
 }
 
-test('who is no site admin any more loses what admins were given', async (t) => {
+test('a demoted site admin loses admin credentials', async (t) => {
   const person = await newPerson(fixture.service)
   const make = (admin: boolean) =>
     fixture.service.send('PATCH', `/api/v1/admin/users/${person.username}`, {
@@ -147,7 +147,7 @@ test('who is no site admin any more loses what admins were given', async (t) => 
   await theirs.flush()
 })
 
-test('credentials live no longer than the token that asked for them, and the server ends them', async (t) => {
+test('credentials end with the token that requested them', async (t) => {
   const person = await newPerson(fixture.service)
   const expTime = Math.ceil(Date.now() / 1000) + 20
   const made = await fixture.service.send('POST', '/api/v1/user/settings/tokens/access-tokens', {

@@ -23,7 +23,7 @@ const sent = [usageEvents]
 const nothing = (): void => undefined
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-test("an account imports its own tenant's subjects and nothing else, exports nothing, and sends usage as its own tenant", (t) => {
+test("an account imports only its tenant's subjects and exports nothing", (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
       const account = { kind: 'account', ownerId: id as AccountId } as const
@@ -45,7 +45,7 @@ test("an account imports its own tenant's subjects and nothing else, exports not
   )
 })
 
-test('only credentials of admins may publish, and those of programs that report usage on one subject', (t) => {
+test('only admins and usage reporters have credentials that publish', (t) => {
   t.deepEqual(
     [...busPurposes, 'usage'].filter((purpose) => rightsOf(purpose, sent).publish.length > 0),
     ['admin', 'usage'],
@@ -76,7 +76,7 @@ test('a list of no subjects allows none: in signed claims it is spelled out', as
   t.is(payload.exp, 5, 'never later than it was asked for')
 })
 
-test('claims are dated by the clock that they were given, and the signature covers that', async (t) => {
+test('claims carry the given time under their signature', async (t) => {
   const [operator, account] = [natsMint.newKey('operator'), natsMint.newKey('account')]
   const rights = { publish: [], subscribe: [] }
   const user = await natsMint.userClaims(account, natsMint.newKey('user').publicKey, {
@@ -148,7 +148,7 @@ test('a process that pushed outdated claims pushes once more', async (t) => {
   t.is(pushes, 3)
 })
 
-test('a sign-in gets no pass from a bus that does not answer, or fails, and is not held up', async (t) => {
+test('sign-in continues when the bus fails or does not answer', async (t) => {
   const user = { userId: 7 as UserId, login: 'x' }
   t.is(await makeBoundedPasses({ passFor: () => new Promise(nothing) }, silent).passFor(user, 60), undefined)
   t.is(
@@ -196,7 +196,7 @@ for (const database of eachDatabase()) {
   })
 }
 
-test('the platform receives what parts declare, and only that; the other keys receive nothing', (t) => {
+test('the platform subscribes to exactly the declared subjects', (t) => {
   const of = (kind: 'platform' | 'system') =>
     claimsFor({ kind, ownerId: undefined, closedAt: undefined }, sent).receives
   t.deepEqual([of('platform'), of('system')], [['usage.events.*'], []])

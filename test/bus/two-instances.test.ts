@@ -23,7 +23,7 @@ test.after.always(async () => {
   await fixture?.stop()
 })
 
-test('of two instances that make an account, issue and revoke at once, the server ends with one account and the last claims', async (t) => {
+test('two instances leave one bus account with the latest claims', async (t) => {
   const { service } = fixture
   const other = await fixture.second()
   await credentialsFrom(other, 'credentials', service.adminToken)

@@ -265,7 +265,7 @@ const tablesOf = (service: PopulatedService): string => {
     .join('\n')
 }
 
-test.serial('no secret is in a log line, an error, a metric, the audit log, the tables or a response', async (t) => {
+test.serial('logs, errors, metrics, audit rows, tables and answers contain no secret', async (t) => {
   // Mail is where links and codes belong: its folder alone is not searched.
   const folder = mkdtempSync(join(tmpdir(), 'moorage-canary-mail-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -296,7 +296,7 @@ test.serial('no secret is in a log line, an error, a metric, the audit log, the 
   t.deepEqual(found, [])
 })
 
-test.serial('no secret setting is in the output, the messages or the description of the process', async (t) => {
+test.serial('output, messages and process descriptions contain no secret setting', async (t) => {
   const canaries = makeCanaries()
   const service = await startServiceProcess({
     settings: {

@@ -130,7 +130,7 @@ test('charts and versions are read with the stored credentials', async (t) => {
 })
 
 // Serial: it counts what the repository of the file was asked.
-test.serial('the wider routes answer for repositories that the caller knows, and ask no other address', async (t) => {
+test.serial('the wider routes serve known repositories and call no other address', async (t) => {
   t.is((await create('known')).status, 201)
   const mine = await valueOf(annCalls.call(listKnown))
   t.deepEqual(
@@ -168,7 +168,7 @@ test.serial('the wider routes answer for repositories that the caller knows, and
   t.deepEqual([stranger.seen.length, repository.seen.length], [0, asked])
 })
 
-test('who belongs to another organization sees, changes and learns nothing', async (t) => {
+test('a member of another organization sees and changes nothing', async (t) => {
   t.is((await create('private')).status, 201)
   for (const [method, path, body] of [
     ['GET', own(org)],
@@ -240,7 +240,7 @@ const refused: Readonly<Record<string, object>> = {
   'a password that is a number': { password: 12 },
 }
 for (const [what, fields] of Object.entries(refused)) {
-  test(`${what} is refused, and nothing is stored or repeated`, async (t) => {
+  test(`${what} is refused without a stored or repeated value`, async (t) => {
     const answer = await as(ann, 'POST', own(org), {
       name: 'refused',
       url: 'https://charts.example.com',
@@ -286,7 +286,7 @@ test('no credential is in an answer, the log, the audit log or a column', async 
   )
 })
 
-test('a repository that is down, or nothing of the kind, is said so', async (t) => {
+test('an unreachable or invalid repository is reported as such', async (t) => {
   const down = await startServer((_request, response) => reply(response, 503), { isPlain: true })
   t.teardown(down.close)
   t.is((await create('down', { url: down.url, username: '', password: '', ca: '' })).status, 201)

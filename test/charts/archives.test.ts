@@ -214,7 +214,7 @@ test('gzip members without end are refused', async (t) => {
   await t.throwsAsync(read(Buffer.concat(Array<Uint8Array>(200).fill(member))), { message: /unpacks to more than/ })
 })
 
-test('what is larger than an archive may be is not unpacked', async (t) => {
+test('an archive beyond the size limit is not unpacked', async (t) => {
   const bytes = new Uint8Array(10 * 1024 * 1024 + 1)
   bytes.set([0x1f, 0x8b])
   await t.throwsAsync(read(bytes), { message: /larger than 10 MiB/ })

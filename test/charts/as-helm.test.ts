@@ -400,7 +400,7 @@ for (const major of ['helm3', 'helm4'] as const) {
   }
 }
 
-test('documents of values.yaml are merged as by Helm 4, and only the first of Chart.yaml counts', async (t) => {
+test('documents of values.yaml merge as in Helm 4, and Chart.yaml uses the first', async (t) => {
   const { helm4 } = (await helm())!
   const parts = (values: string): Parts => ({
     yaml: 'type: application\n---\nname: other\n',

@@ -24,7 +24,7 @@ test('jobs of one account that do not end hold up no other account', async (t) =
   await Promise.all(running)
 })
 
-test('a job that takes too much memory is stopped with its thread, and the next one is served', async (t) => {
+test('a job beyond its memory ends with its thread, and the next one is served', async (t) => {
   const threads = makeChartThreads({ threads: 1, heapMegabytes: 24 })
   t.teardown(() => threads.close())
   const stopped = t.throwsAsync(threads.run<'text'>(large()), { instanceOf: WorkStopped, message: /more memory/ })
@@ -32,7 +32,7 @@ test('a job that takes too much memory is stopped with its thread, and the next 
   await stopped
 })
 
-test('more jobs than may wait are refused, and closing stops the running and the waiting ones', async (t) => {
+test('excess jobs are refused, and closing ends running and waiting ones', async (t) => {
   const threads = makeChartThreads({ threads: 1, maxWaiting: 1 })
   const running = t.throwsAsync(threads.run<'text'>(endless), { instanceOf: WorkStopped, message: /service stops/ })
   const waiting = t.throwsAsync(threads.run<'diff'>(short), { instanceOf: WorkStopped, message: /service stops/ })

@@ -12,7 +12,7 @@ import { someValues, wholeSchema } from './schemas.fixture.ts'
 
 const test = needing('helm')
 
-test('values that fit pass, and each problem is one line with its path and without the value', async (t) => {
+test('each problem is one line with its path and without its value', async (t) => {
   const properties = {
     image: { type: 'string' },
     replicas: { type: 'integer', minimum: 1 },
@@ -149,7 +149,7 @@ test('patterns and recursion cost little', async (t) => {
   t.true((await problems({ $ref: '#' }, { a: 1 })).length > 0)
 })
 
-test('what helm says is cut, and shows no value, whatever the value is', (t) => {
+test('a message of helm is truncated and contains no value', (t) => {
   const said = (text: string) => schemaProblems(text, { root: 'web', paths: ['db', 'db.deep', 'x.two', 'y.two'] })
   const head = "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nweb:\n"
   t.is(said('Error: something else\n'), undefined)

@@ -131,7 +131,7 @@ for (const [what, [objects, expected]] of Object.entries(outcomes)) {
   })
 }
 
-test('names that could lead elsewhere in the API are not asked for', async (t) => {
+test('names that could leave the API path are not requested', async (t) => {
   const { cluster, asked } = clusterWith({})
   const fixture = sourceFixture({ cluster })
   t.teardown(fixture.close)

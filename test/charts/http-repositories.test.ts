@@ -11,7 +11,7 @@ import { outcomeOf, sourceFixture } from './source-fixture.ts'
 const served = async (...versions: readonly string[]): Promise<readonly ServedChart[]> =>
   Promise.all(versions.map(async (version) => ({ name: 'web', version, bytes: await minimalChart('web', version) })))
 
-test('a chart comes from a repository by https, the newest stable version unless told', async (t) => {
+test('a chart of an HTTPS repository has the newest stable version by default', async (t) => {
   const charts = await served('1.0.0', '1.2.0', '1.10.0', '2.0.0-rc.1')
   const authorization = `Basic ${Buffer.from('reader:hunter2').toString('base64')}`
   const server = await startRepository(charts, { authorization })
@@ -73,7 +73,7 @@ test('an archive that is not the one of the index is refused', async (t) => {
   t.is(outcomeOf(await fixture.fetch({ name: `${server.url}/stable` })), '1.0.0')
 })
 
-test('an archive of another chart, a hostile archive, and one that is missing are refused', async (t) => {
+test('wrong, hostile and missing archives are refused', async (t) => {
   const other = await minimalChart('other')
   const linked = await archiveOf([
     { name: 'linked/Chart.yaml', content: chartYaml('linked') },
@@ -95,7 +95,7 @@ test('an archive of another chart, a hostile archive, and one that is missing ar
   t.is(outcomeOf(await fixture.fetch(from, 'gone')), 'ChartMissing')
 })
 
-test('what is no repository is said so', async (t) => {
+test('an answer that is not a repository is reported as such', async (t) => {
   const texts: Readonly<Record<string, string>> = {
     '/html/index.yaml': '<html></html>',
     '/list/index.yaml': '- a',
@@ -138,7 +138,7 @@ test('entries of an index that cannot be installed are omitted', async (t) => {
   ])
 })
 
-test('an index with aliases, merges or a further document is read as helm reads it, and stays bounded', async (t) => {
+test('an index with aliases and merges is read as helm reads it, within bounds', async (t) => {
   const bytes = await minimalChart()
   const indexes: Readonly<Record<string, string>> = {
     aliases:
@@ -180,7 +180,7 @@ test('an index with aliases, merges or a further document is read as helm reads 
   ])
 })
 
-test('charts of another host are fetched without the credentials, and never from inside', async (t) => {
+test('charts of another host are fetched without credentials, never internally', async (t) => {
   const [chart] = await served('1.0.0')
   if (chart === undefined) return t.fail()
   const elsewhere = await startServer((_request, response) => void response.end(chart.bytes), { isPlain: true })

@@ -133,7 +133,7 @@ test('links to the next page', (t) => {
     t.throws(() => next(link), { instanceOf: TagsUnreadable }, link.slice(0, 60))
 })
 
-test('a registry whose bytes are not what its manifest names is refused', async (t) => {
+test('a registry whose bytes differ from the manifest is refused', async (t) => {
   const server = await startRegistry(await ociRegistryServed('1.0.0'), { isPlain: true, isLying: true })
   const fixture = sourceFixture({ named: { internal: access(server, {}, true) } })
   t.teardown(async () => Promise.all([server.close(), fixture.close()]))
@@ -184,7 +184,7 @@ test('a token endpoint elsewhere does not get the password', async (t) => {
   )
 })
 
-test('without TLS only what the operator opened is asked, and only where the repository says so', async (t) => {
+test("plain HTTP needs both the operator's and the repository's permission", async (t) => {
   const server = await startRegistry(await ociRegistryServed('1.0.0'), { isPlain: true })
   const closed = sourceFixture({ allow: [], named: { internal: access(server, {}, true) } })
   const secure = sourceFixture({ named: { internal: { ...access(server, {}, true), isPlainHttp: false } } })
@@ -211,7 +211,7 @@ test('challenges', (t) => {
     t.is(challengeOf(header), undefined)
 })
 
-test('who may be shown the credentials for a token', (t) => {
+test('credentials for a token go to trusted servers only', (t) => {
   const may = (registry: string, realm: string): boolean => mayHoldToken(new URL(registry), new URL(realm))
   t.true(may('https://ghcr.io', 'https://ghcr.io/token'))
   t.true(may('https://registry-1.docker.io', 'https://auth.docker.io/token'))

@@ -41,7 +41,7 @@ test('several documents are refused as one, and listed as all', (t) => {
   })
 })
 
-test('aliases that grow are refused, and those that do not are values of their own', (t) => {
+test('growing aliases are refused, and others become separate values', (t) => {
   const bomb = [
     'a: &a [x,x,x,x,x,x,x,x,x,x]',
     ...[...'bcdefgh'].map(
@@ -91,7 +91,7 @@ const json = fc
   .filter((text) => !text.includes('__proto__'))
   .map((text) => JSON.parse(text) as Json)
 
-test('what is printed is read again', (t) => {
+test('printed values parse to the same values', (t) => {
   fc.assert(
     fc.property(json, (made) => {
       const read = yaml.parse(yaml.print(made))
@@ -210,7 +210,7 @@ for (const [what, document, patch] of refused) {
   })
 }
 
-test('a removal of what is not there is skipped where that is asked for, and nothing else is', (t) => {
+test('removing an absent value is skipped only where requested', (t) => {
   t.deepEqual(
     apply(
       { a: 1 },
@@ -253,7 +253,7 @@ test('big integers pass', (t) => {
   t.deepEqual(patches.between({ a: 1n }, { a: 1n }), [])
 })
 
-test('what is between two documents leads from one to the other, and changes neither', (t) => {
+test('the difference of two documents transforms one into the other', (t) => {
   fc.assert(
     fc.property(jsonPatchesJson, jsonPatchesJson, (from, to) => {
       const before = JSON.stringify([from, to])
@@ -310,7 +310,7 @@ for (const [version, range, expected] of ranges)
   test(`${version} is ${expected ? '' : 'not '}in "${range.slice(0, 40)}"`, (t) =>
     t.is(isInRange(version, range), expected))
 
-test('the newest stable version is chosen unless another is asked for', (t) => {
+test('the newest stable version is the default', (t) => {
   const versions = ['1.0.0', '2.0.0-rc.1', '1.10.0', 'v1.9.0', 'latest', '1.10.0-beta']
   t.is(chooseVersion(versions, ''), '1.10.0')
   t.is(chooseVersion(versions, '>0.0.0-0'), '2.0.0-rc.1')

@@ -22,7 +22,7 @@ const cases: readonly (readonly [string, string, Json])[] = [
   ['nothing', '', null],
 ]
 for (const [what, source, value] of cases) {
-  test(`a long text is read aside as a short one is read here: ${what}`, async (t) => {
+  test(`a thread reads a long text as the main thread reads it: ${what}`, async (t) => {
     const here = text(source)
     const aside = text(padding + source)
     t.deepEqual(told(await texts.parseAll(aside)), told(await stubTexts.parseAll(here)))

@@ -103,7 +103,7 @@ export const clientOrgStoreSuite = contractSuite<ClientOrgStoreBench>(about, (te
     t.is(await store.ofNamespace('uid-1', 'acme'), undefined)
   })
 
-  test('the users of a gateway are named once, without those that are gone', async (t, { store }) => {
+  test('current users of a gateway are listed once', async (t, { store }) => {
     const { id } = await withCluster(store, 'acme')
     const user = await withCluster(store, 'globex', { gatewayOfId: id })
     await store.insertCluster({ ...newClientCluster, clientOrgId: user.id, name: 'shop-2', gatewayOfId: id })
@@ -113,9 +113,7 @@ export const clientOrgStoreSuite = contractSuite<ClientOrgStoreBench>(about, (te
     t.deepEqual(await store.gatewayUsers(user.id, 10), [])
   })
 
-  test('what depends on a cluster is named by its UID, by that of its hub, and by its name there', async (t, {
-    store,
-  }) => {
+  test("objects of a cluster are found by its UID, its hub's UID and its name", async (t, { store }) => {
     const owner = newClientCluster.hubOwnerId
     const { cluster } = await withCluster(store, 'acme')
     await withCluster(store, 'globex')

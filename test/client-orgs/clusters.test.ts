@@ -45,7 +45,7 @@ const created = (name: string, changes?: object) => fixture.created(name, change
 const gone = (answer: { readonly status: number; readonly json: unknown; readonly text: string }) =>
   [answer.status, (answer.json as { readonly code: string }).code] as const
 
-test('a cluster is added and removed; the whole has the status of its clusters', async (t) => {
+test('clusters are added and removed, and the overall status follows them', async (t) => {
   const name = fixture.name('umbrella')
   const id = await created(name)
   const added = await add(name, second, { useGateway: true })
@@ -82,7 +82,7 @@ test('a cluster is added and removed; the whole has the status of its clusters',
   t.deepEqual(await fixture.namespacesOf(name, fixture.hub.client), [])
 })
 
-test('a deletion during the creation ends with nothing left, and the name is used again', async (t) => {
+test('a deletion during the creation leaves nothing, and the name is free again', async (t) => {
   const name = fixture.name('hooli')
   for (let round = 0; round < 3; round += 1) {
     await expectStatus(
@@ -110,7 +110,7 @@ const ofAdmin = (name: string, changes: object = {}) => ({
   ...changes,
 })
 
-test('while it is being deleted its name is taken, a cluster is 400, and it is Deleting until the namespaces are gone', async (t) => {
+test('the name stays taken until the namespaces of a deletion are gone', async (t) => {
   const name = fixture.name('vandelay')
   const id = await created(name)
   // A finalizer keeps the namespace, as a controller of the cluster would.
@@ -137,7 +137,7 @@ test('while it is being deleted its name is taken, a cluster is 400, and it is D
   t.is(await fixture.status(name), 'Deleted')
 })
 
-test('a namespace of another program stays; the cluster failed, and the same request continues', async (t) => {
+test('a foreign namespace stays, the cluster fails, and a repetition continues', async (t) => {
   const name = fixture.name('soylent')
   await created(name, { userPermission: ofAdmin(name, { permissions: [] }) })
   t.is(await fixture.status(name), 'Active')
@@ -162,7 +162,7 @@ test('a namespace of another program stays; the cluster failed, and the same req
   t.true(events.some(({ step }) => step === `${fixture.spoke}: Create the namespaces`))
 })
 
-test('a gateway that others use keeps its client organization; one that is not shared is refused', async (t) => {
+test('a shared gateway keeps its client organization', async (t) => {
   const [shared, user, private_] = [fixture.name('shared'), fixture.name('user'), fixture.name('private')]
   const id = await created(shared, { usableAsShared: true })
   await created(private_)
@@ -214,7 +214,7 @@ test('a cluster set gives each of its accepted clusters', async (t) => {
   await succeeded(name)
 })
 
-test('one that owns something else is not deleted, and is neither deleted nor renamed by its owner', async (t) => {
+test('an organization that owns another object cannot be deleted or renamed', async (t) => {
   const name = fixture.name('tyrell')
   const id = await created(name)
   const store = fixture.service.running.container.resolve(ClusterStorePort)
@@ -264,7 +264,7 @@ const reportOf = async (name: string) =>
     }[]
   }
 
-test('a removal from a cluster out of reach fails, and ends only by force, with what remains named', async (t) => {
+test('a removal from an unreachable cluster needs force and names leftovers', async (t) => {
   const name = fixture.name('weyland')
   const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: third }] }) })
   const restore = await loseRecord(third)
@@ -306,7 +306,7 @@ test('force gives up nothing that a removal has not failed to remove', async (t)
   await succeeded(name)
 })
 
-test('a cluster that clients use stays with its hub, and a deletion uses the record that is there', async (t) => {
+test('a cluster with clients stays on its hub', async (t) => {
   const name = fixture.name('oscorp')
   const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: fourth }] }) })
   const [hub, { token }] = [`/api/v1/clusters/${fixture.org}/hub`, fixture.vendor]

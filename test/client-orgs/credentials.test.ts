@@ -132,7 +132,7 @@ test('a member cannot make a credential that outlasts the membership', async (t)
   t.is(plain.status, 201, plain.text)
 })
 
-test('a client cannot change what the platform writes for the vendor', async (t) => {
+test('a client cannot change objects that the platform writes for the vendor', async (t) => {
   const name = fixture.name('written')
   await fixture.created(name, { gatewayConfig: { envoy: { provisionerType: 'kubernetes' } } })
   const person = await adminOf(name)
@@ -157,7 +157,7 @@ test('a client cannot change what the platform writes for the vendor', async (t)
   }
 })
 
-test('the account of a former member is removed, and other credentials in the namespaces are named', async (t) => {
+test("a former member's account is removed, and other credentials are named", async (t) => {
   const name = fixture.name('former')
   await fixture.created(name)
   const [owner, leaver, disabled] = [

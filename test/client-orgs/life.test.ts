@@ -17,7 +17,7 @@ test.before(async () => {
 })
 test.after.always(() => fixture?.stop())
 
-test('one request creates it with an admin, namespaces, rights, objects and a record; one deletes all of it', async (t) => {
+test('one request creates a client organization, and one deletes all of it', async (t) => {
   const name = fixture.name('acme')
   const answer = await fixture.send(
     'POST',
@@ -86,7 +86,7 @@ test('one request creates it with an admin, namespaces, rights, objects and a re
   t.is((await fixture.send('DELETE', `client/delete/${id}`)).status, 404)
 })
 
-test('the admin signs in, and sees the namespaces of the client organization and nothing else', async (t) => {
+test('the admin sees only the namespaces of the client organization', async (t) => {
   const [name, other] = [fixture.name('globex'), fixture.name('initech')]
   await Promise.all([fixture.created(name), fixture.created(other)])
   const login = `admin-of-${name}`

@@ -89,7 +89,7 @@ test('each refusal of a creation, which makes neither an organization nor a user
   }
 })
 
-test('each refusal of a change of clusters, and what does not exist', async (t) => {
+test('invalid changes of clusters and unknown objects are refused', async (t) => {
   const name = fixture.name()
   const id = await fixture.created(name)
   const change = async (verb: 'add' | 'delete', changes: object, org = name) => {
@@ -142,7 +142,7 @@ test('each refusal of a change of clusters, and what does not exist', async (t) 
   )
 })
 
-test('of several creations of one name, one is done; a user who exists becomes the admin', async (t) => {
+test('concurrent creations of one name create one, with an existing user as admin', async (t) => {
   const name = fixture.name()
   const person = await fixture.people.person('owner')
   const body = fixture.creating(name, admin(name, { userName: person.login, email: '' }))

@@ -66,7 +66,7 @@ for (const [state, clusters, status] of ofAll)
     t.is(statusOfAll(state, clusters), status)
   })
 
-test('the order of clusters does not change the whole; a cluster without anything does not count', (t) => {
+test('the order of clusters and empty clusters do not affect the status', (t) => {
   const statuses = fc.array(fc.constantFrom(...clientOrgStatuses), { maxLength: 5 })
   t.notThrows(() =>
     fc.assert(
@@ -82,7 +82,7 @@ test('the order of clusters does not change the whole; a cluster without anythin
   )
 })
 
-test('a name is refused unless each of its namespaces is a DNS label, and no other client has it', (t) => {
+test('a name must yield DNS labels that no other client has', (t) => {
   for (const name of ['acme', 'a', 'a-1', 'a'.repeat(40)]) t.true(isClientName(name), name)
   for (const name of ['', 'Acme', 'a.b', 'a_b', '-a', 'a-', 'a'.repeat(41), 'a'.repeat(54), 'default', 'kube-system'])
     t.false(isClientName(name), name)

@@ -137,26 +137,20 @@ const clouds = [
 ] as const
 
 for (const { name, key, emulator, wrong } of clouds) {
-  test.serial(
-    `${name}: every page is requested with a correct signature, with any keys and proxies in the environment`,
-    async (t) => {
-      const before = emulator().seen.length
-      t.deepEqual(await namesOf(key), buckets)
-      t.is(emulator().seen.length - before, name === 'S3' ? 1 : 3)
-    },
-  )
+  test.serial(`${name}: every page is requested with a correct signature`, async (t) => {
+    const before = emulator().seen.length
+    t.deepEqual(await namesOf(key), buckets)
+    t.is(emulator().seen.length - before, name === 'S3' ? 1 : 3)
+  })
 
-  test.serial(
-    `${name}: a key that signs wrongly is reported as refused, without the message of the vendor`,
-    async (t) => {
-      const failure = await failureOf(wrong)
-      t.is(failure.tag, 'CloudKeyRefused')
-      t.regex(
-        failure.message,
-        /^The cloud does not accept the key, or not for listing buckets \((?:SignatureDoesNotMatch|AuthenticationFailed|invalid_grant)\)\.$/,
-      )
-    },
-  )
+  test.serial(`${name}: a wrong key is refused without the vendor's message`, async (t) => {
+    const failure = await failureOf(wrong)
+    t.is(failure.tag, 'CloudKeyRefused')
+    t.regex(
+      failure.message,
+      /^The cloud does not accept the key, or not for listing buckets \((?:SignatureDoesNotMatch|AuthenticationFailed|invalid_grant)\)\.$/,
+    )
+  })
 
   test.serial(`${name}: a failing vendor is reported as unreachable`, async (t) => {
     emulator().instead = {
@@ -190,7 +184,7 @@ for (const { name, key, emulator, wrong } of clouds) {
     ])
   })
 
-  test.serial(`${name}: without the package of the vendor the message names the package to install`, async (t) => {
+  test.serial(`${name}: a missing vendor package is named with the install command`, async (t) => {
     const missing = () =>
       Promise.reject(
         Object.assign(
@@ -218,7 +212,7 @@ test.serial('a session token is sent and signed', async (t) => {
   )
 })
 
-test.serial('at most so many names are listed, over several pages', async (t) => {
+test.serial('the number of listed names is limited over all pages', async (t) => {
   const before = s3.seen.length
   t.is((await namesOf({ ...s3Key, accessKeyId: 'AKIAMANY' })).length, maxBuckets)
   t.is(s3.seen.length - before, 10)
@@ -228,16 +222,13 @@ test.serial('at most so many names are listed, over several pages', async (t) =>
   )
 })
 
-test.serial(
-  'a project that the service account may not list is refused, and the named project is the one that is asked for',
-  async (t) => {
-    t.is(
-      (await failureOf({ ...googleKey, projectId: 'other-1' })).message,
-      'The cloud does not accept the key, or not for listing buckets (forbidden).',
-    )
-    t.is(google.storage.seen.at(-1)?.url.searchParams.get('project'), 'other-1')
-  },
-)
+test.serial('a project that the account cannot list is refused', async (t) => {
+  t.is(
+    (await failureOf({ ...googleKey, projectId: 'other-1' })).message,
+    'The cloud does not accept the key, or not for listing buckets (forbidden).',
+  )
+  t.is(google.storage.seen.at(-1)?.url.searchParams.get('project'), 'other-1')
+})
 
 test.serial('a clock that is wrong is not the fault of the key', async (t) => {
   s3.instead = { status: 403, body: '<Error><Code>RequestTimeTooSkewed</Code></Error>' }

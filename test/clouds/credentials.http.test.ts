@@ -98,7 +98,7 @@ test('a credential is stored, shown without its secret, replaced and deleted', a
   t.is((await as(ann, 'GET', `${path}/life`)).status, 404)
 })
 
-test('every type can be stored and is shown without its secrets; none of them is in an answer, the log, the audit log or a column', async (t) => {
+test('every credential type is stored, and answers, logs and columns hold no secret', async (t) => {
   const people = makePeople(service)
   const holder = await people.person('holder')
   const account = makeServiceAccount('harbour-1')
@@ -151,7 +151,7 @@ test('every type can be stored and is shown without its secrets; none of them is
   t.deepEqual(found, [])
 })
 
-test('lists are by name, paged and filtered by type and by the endpoint of a fleet manager', async (t) => {
+test('lists are sorted by name, paged and filtered by type and endpoint', async (t) => {
   const client = clientAs(service, await makePeople(service).person('lister'))
   const fleet = (name: string, endpoint: string) => ({
     name,
@@ -181,7 +181,7 @@ test('lists are by name, paged and filtered by type and by the endpoint of a fle
   t.deepEqual([page.items.length, page.total], [1, 4])
 })
 
-test("another person's credential does not exist: not to see, to replace, to delete, to use", async (t) => {
+test("another person's credential does not exist for any operation", async (t) => {
   t.is((await annCalls.call(createCredential, { body: aws('private') })).status, 201)
   const answers = [
     await as(bob, 'GET', `${path}/private`),
@@ -199,7 +199,7 @@ test("another person's credential does not exist: not to see, to replace, to del
   t.is((await as(ann, 'GET', `${path}/private`)).status, 200)
 })
 
-test('the owner must be the caller: another user, an organization and an unknown id get the same refusal', async (t) => {
+test('another owner is refused with one answer, whatever the owner is', async (t) => {
   const org = await makePeople(service).organization(ann)
   const ids = [
     (await valueOf(bobCalls.call(getCaller))).id,
@@ -290,7 +290,7 @@ test('a site admin who acts as a user cannot create a credential', async (t) => 
   t.is((await as(ann, 'GET', `${path}/planted`)).status, 404)
 })
 
-test('buckets are listed with a stored credential, by body and by query, through every page', async (t) => {
+test('buckets are listed with a stored credential over every page', async (t) => {
   t.is((await annCalls.call(createCredential, { body: aws('lists') })).status, 201)
   // The typed client sends the fields in the query; clients of the specification send them in a body too.
   t.deepEqual(await valueOf(annCalls.call(listBuckets, { params: { cloud: 'aws' }, body: { credential: 'lists' } })), {
@@ -349,7 +349,7 @@ test('a cloud in trouble is 500 in plain words', async (t) => {
   )
 })
 
-test('a box that was put into the row of another person, or back after a change, opens nothing', async (t) => {
+test('a sealed value that was moved or restored cannot be opened', async (t) => {
   const people = makePeople(service)
   const [holder, thief] = [await people.person('holder'), await people.person('thief')]
   const rowOf = async (person: Person) => {
@@ -373,7 +373,7 @@ test('a box that was put into the row of another person, or back after a change,
   t.is((await as(holder, 'GET', `${path}/boxed`)).status, 500)
 })
 
-test('a token for public objects does not reach the credentials of its owner, and a read-only one changes none', async (t) => {
+test('tokens reach credentials only within their scopes', async (t) => {
   t.is((await annCalls.call(createCredential, { body: aws('reach') })).status, 201)
   const narrow = { ...ann, token: await service.tokenFor(ann.login, ['all', 'public-only']) }
   for (const at of [path, `${path}/reach`, '/api/v1/user/clouds/aws/buckets?credential=reach'])

@@ -35,7 +35,7 @@ for (const [answer, why] of [
   })
 }
 
-test('nothing is asked once the work has ended, and another reason to stop is passed on', async (t) => {
+test('no request follows the end of the work, and other stop reasons propagate', async (t) => {
   const done = stage()
   await done.deps.clusterTasks.run(done.run(), async () => ({ state: 'succeeded', message: '' }))
   const before = done.asked()
@@ -72,7 +72,7 @@ const work: ClusterWork = {
   responseId: 'mine',
 }
 
-test('work is submitted for its cluster, with what the check found', async (t) => {
+test('work is submitted for its cluster with the result of the check', async (t) => {
   const { deps, cluster, submissions } = stage()
   t.deepEqual(
     await deps.clusterTasks.submit(call, cluster, work, async () => right({ version: '3' })),
@@ -100,7 +100,7 @@ test('work that changes nothing takes no lock', async (t) => {
   t.false('lockKey' in (submissions[0] ?? {}))
 })
 
-test('the cluster is not read for a repeated request, nor for work that another task blocks', async (t) => {
+test('a repeated or blocked request does not read the cluster', async (t) => {
   const never = () => Promise.reject(new Error('the cluster was read'))
   const repeated = stage(right({ id: 'first', subject: 's' }))
   t.deepEqual(

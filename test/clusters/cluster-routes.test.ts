@@ -206,7 +206,7 @@ test('two imports of one name at the same time: one cluster', async (t) => {
   await expectStatus(importCluster(service.send, stranger.token, otherOrg, 'same', fake.kubeconfig()), 200)
 })
 
-test('status follows the cluster: active, not ready, refused, another cluster, unreachable, active again', async (t) => {
+test('status follows the cluster through every state', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
   const { at, params } = await imported(own)
@@ -286,7 +286,7 @@ test('a new credential replaces the old one at once, if it leads to the same clu
   )
 })
 
-test('reconfigure changes what is recorded, remove forgets it', async (t) => {
+test('reconfigure changes the record, and remove deletes it', async (t) => {
   const { org: home, at, name, params } = await imported()
   const changed = await valueOf(
     client.call(reconfigureCluster, { params, body: { basicInfo: { displayName: 'Two', impersonateUsers: true } } }),
@@ -303,7 +303,7 @@ test('reconfigure changes what is recorded, remove forgets it', async (t) => {
   await expectStatus(importCluster(service.send, owner.token, home, name, fake.kubeconfig()), 200)
 })
 
-test('what connect is sent is read and checked, whatever the name of its field; 422 and nothing changed otherwise', async (t) => {
+test('invalid access configs are 422 under any field name and change nothing', async (t) => {
   const [own, other] = [await startFakeKubernetes(), await startFakeKubernetes()]
   t.teardown(async () => void (await Promise.all([own.stop(), other.stop()])))
   const { at, name } = await imported(own)
@@ -358,7 +358,7 @@ test('client-config leads where its caller reached the service', async (t) => {
   }
 })
 
-test('every route tells a stranger nothing', async (t) => {
+test('routes disclose nothing to anonymous callers', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
   const { org: home, at, name, params } = await imported(own)
@@ -392,7 +392,7 @@ test('every route tells a stranger nothing', async (t) => {
   t.is((await valueOf(client.call(getCluster, { params }))).displayName, name)
 })
 
-test('/user/clusters: the own ones, and with all=true those of organizations where they may be seen', async (t) => {
+test('/user/clusters lists own clusters, and with all=true visible ones', async (t) => {
   const member = await people.person('member')
   const outsider = await people.person('outsider')
   const { org: home, name } = await imported()
@@ -408,7 +408,7 @@ test('/user/clusters: the own ones, and with all=true those of organizations whe
   t.is((await service.send('GET', '/api/v1/user/clusters', { token: confined })).status, 403)
 })
 
-test('changes leave audit rows, and neither they, nor the log, nor any answer holds the credential', async (t) => {
+test('audit rows, logs and answers of changes contain no credential', async (t) => {
   const { org: home, params } = await imported()
   await valueOf(client.call(reconfigureCluster, { params, body: { basicInfo: { displayName: 'Audited' } } }))
   await valueOf(client.call(updateCluster, { params, body: { provider: 'Generic', accessConfig: fake.kubeconfig() } }))
@@ -423,7 +423,7 @@ test('changes leave audit rows, and neither they, nor the log, nor any answer ho
   }
 })
 
-test('the stored credential cannot be read without its key, nor put into another record', async (t) => {
+test('a stored credential needs its key and its own record', async (t) => {
   const first = await imported()
   const second = await imported()
   const store = service.running.container.resolve(ClusterStorePort)

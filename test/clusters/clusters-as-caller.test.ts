@@ -66,7 +66,7 @@ const fixture = (
   return { asked, sent, tagOf }
 }
 
-test('the cluster is asked that the caller may connect to, by the relation of the proxy', async (t) => {
+test("access needs the proxy's relation to the cluster", async (t) => {
   const { asked, sent, tagOf } = fixture({ 1: cluster(1, 'ann'), 2: cluster(2, 'quay') }, [], {
     ann: 'hidden',
     quay: 'allowed',
@@ -88,7 +88,7 @@ test('a cluster that was granted directly is found, and only by its UID', async 
   )
 })
 
-test('nothing is sent to a cluster that is unknown, hidden, denied or behind an entry requirement', async (t) => {
+test('unknown, hidden and denied clusters get no request', async (t) => {
   const of = async (verdict: Verdict): Promise<string> => {
     const { sent, tagOf } = fixture({ 2: cluster(2, 'quay') }, [], { quay: verdict })
     const tag = await tagOf('uid-1')

@@ -99,7 +99,7 @@ const fixture = (start: Partial<MemberClustersFixture> = {}) => {
 const headersOf = (headers: ClusterRequest['headers']): readonly string[] =>
   (headers ?? []).map(([name, value]) => `${name}: ${value}`)
 
-test('a member cluster tells what it is, by one query', async (t) => {
+test('one query identifies a member cluster', async (t) => {
   const { open, gets, opened } = fixture()
   const { id, ownerId, ownerName, name, uid } = await open()
   t.deepEqual(
@@ -122,7 +122,7 @@ test('a record that is gone, or holds no credential, is not opened', async (t) =
   t.is(await tagOf({ ...record, hasCredential: false }, 'bare'), 'ClusterNotConnected')
 })
 
-test('the cluster sees the caller, and their groups, in what is asked and what is relayed', async (t) => {
+test('the cluster sees the caller and the groups in every request', async (t) => {
   const { open, asked, relayed } = fixture()
   const cluster = await open('bob')
   unwrap(
@@ -184,7 +184,7 @@ test('a changed credential counts from the next request on', async (t) => {
   t.deepEqual(opened, [undefined, undefined, undefined])
 })
 
-test('what was asked keeps its limit, body and signal', async (t) => {
+test('a request keeps its limit, body and signal', async (t) => {
   const { open, asked, relayed } = fixture()
   const cluster = await open()
   const body = new TextEncoder().encode('{}')
@@ -199,7 +199,7 @@ test('what was asked keeps its limit, body and signal', async (t) => {
   t.true(relayed[0]?.upstream.isLongLived)
 })
 
-test('whatever goes wrong is said as a member cluster’s failure', async (t) => {
+test('every failure is reported as a failure of the member cluster', async (t) => {
   const tagsOf = async (start: Partial<MemberClustersFixture>): Promise<readonly string[]> => {
     const { open } = fixture(start)
     const cluster = await open()

@@ -68,7 +68,7 @@ const taskOf = async (org: string, kind: string): Promise<string> => {
 }
 const body = (name: string, accessConfig: string) => ({ basicInfo: { name }, provider: { accessConfig } })
 
-test('the end of an import, of a reconfiguration and of a removal comes under the response-id of the client', async (t) => {
+test("import, reconfiguration and removal end under the client's response-id", async (t) => {
   const org = await people.organization(owner)
   const made = await valueOf(
     client.call(importRoute, {
@@ -122,7 +122,7 @@ test('a refused import submits no task', async (t) => {
   t.regex((await untilEnd(service, owner.token, await taskOf(org, 'clusters.import'))).message, /first/)
 })
 
-test('an import that is repeated with its response-id gets the same cluster and task; another one with that id is refused', async (t) => {
+test('a repeated response-id returns the same import, and another import is 409', async (t) => {
   const org = await people.organization(owner)
   const send = (name: string, config: string) =>
     client.call(importRoute, {
@@ -208,7 +208,7 @@ test('the import of a spoke finds the hub of the account that manages it', async
   )
 })
 
-test('the hubs of an account: whether there is one, and how to reach each; strangers learn nothing', async (t) => {
+test('hubs of an account are listed to its members only', async (t) => {
   const org = await people.organization(owner)
   const params = { owner: org }
   t.deepEqual(await valueOf(client.call(hasHub, { params })), { 'has-hub': false })

@@ -52,7 +52,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await sleep(20)
 }
 
-test('an import by someone who is removed while the cluster is looked at records nothing', async (t) => {
+test('an import by a member who is removed during it records nothing', async (t) => {
   const { fake, keeper, leaver, org, hold } = await makeFixture()
   t.teardown(() => fake.stop())
   const { reached, release } = hold()

@@ -125,7 +125,7 @@ const facts: ClusterFacts = {
   isReady: true,
 }
 
-test('what one look gave decides the phase', (t) => {
+test('one inspection determines the phase', (t) => {
   t.deepEqual(judge('u', { kind: 'answered', facts }), { phase: 'Active', reason: undefined, message: '' })
   t.like(judge('u', { kind: 'answered', facts: { ...facts, isReady: false } }), { phase: 'NotReady' })
   t.like(judge('other', { kind: 'answered', facts: { ...facts, isReady: false } }), {
@@ -189,7 +189,7 @@ const start = () => {
   return { state, versionNow }
 }
 
-test('a changed credential counts at once while the database answers, the last one while it is away for a moment', async (t) => {
+test('a changed credential applies at once while the database answers', async (t) => {
   const { state, versionNow } = start()
   t.is(await versionNow(), 1)
   state.answer = 2
@@ -203,7 +203,7 @@ test('a changed credential counts at once while the database answers, the last o
   t.is(await versionNow(), 3)
 })
 
-test('what was never opened, or is gone, is not remembered', async (t) => {
+test('unopened and removed clusters are not cached', async (t) => {
   const { state, versionNow } = start()
   state.answer = 'away'
   await t.throwsAsync(versionNow, { is: away })

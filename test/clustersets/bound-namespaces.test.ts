@@ -69,7 +69,7 @@ const change = (
 const list = (person: Person = owner, at = `${org}/hub`): Promise<ServiceAnswer> =>
   service.send('GET', `/api/v1/clusters/${at}/bound-namespaces`, { token: person.token })
 
-test('namespaces are listed with the sets that are bound to each, without the namespaces of spokes', async (t) => {
+test('namespaces are listed with their sets, without those of spokes', async (t) => {
   const [bare, full] = [await cluster.createNamespace(), await cluster.createNamespace()]
   const spoke = `spoke-${randomBytes(6).toString('hex')}`
   await must('POST', '/api/v1/namespaces', {
@@ -87,7 +87,7 @@ test('namespaces are listed with the sets that are bound to each, without the na
   t.false(spoke in json)
 })
 
-test('bind and unbind, each of them twice; each change is recorded once', async (t) => {
+test('repeated bind and unbind are recorded once each', async (t) => {
   const [namespace, set] = [await cluster.createNamespace(), await clusterSet()]
   for (const _ of [1, 2]) t.is((await expectStatus(change('bind', { clusterSet: set, namespace }), 200)).text, '')
   t.deepEqual(await bindings(namespace), [[set, set]])
@@ -144,7 +144,7 @@ test('a namespace or a set that does not exist, or is being deleted, is 422', as
   t.regex(terminating.json.message, /being deleted/)
 })
 
-test('unbind removes bindings of other names for the set, and no binding for another set', async (t) => {
+test('unbind removes all bindings of the set and of no other set', async (t) => {
   const [namespace, set] = [await cluster.createNamespace(), await clusterSet()]
   await plantBinding(namespace, 'other-name', set)
   await plantBinding(namespace, set, 'set-elsewhere')
@@ -156,7 +156,7 @@ test('unbind removes bindings of other names for the set, and no binding for ano
   await expectStatus(change('unbind', { clusterSet: set, namespace: 'nowhere-at-all' }), 200)
 })
 
-test('with impersonation, the rights of the caller on the hub decide, and a denial is 403', async (t) => {
+test("with impersonation the caller's rights on the hub decide", async (t) => {
   await expectStatus(
     importCluster(service.send, owner.token, owner.login, 'own', cluster.kubeconfig(), { impersonateUsers: true }),
     200,
@@ -168,7 +168,7 @@ test('with impersonation, the rights of the caller on the hub decide, and a deni
   t.is((await change('unbind', { clusterSet: 'a', namespace: 'default' }, owner, at)).status, 403)
 })
 
-test('reading needs the right to view hubs, changing the right to bind namespaces; for another organization the cluster does not exist', async (t) => {
+test('bindings need the right to view hubs or to bind namespaces', async (t) => {
   const [connector, reader, binder, stranger] = [
     await people.person('none'),
     await people.person('reader'),

@@ -44,7 +44,7 @@ const shown = async (path: string): Promise<ServiceAnswer['json']> => (await exp
 const among = (names: readonly string[], list: readonly string[]): readonly string[] =>
   list.filter((name) => names.includes(name))
 
-test('sets are listed by name with the clusters that each selects, and with the title of the profile', async (t) => {
+test('sets are listed by name with their clusters and profile titles', async (t) => {
   const { cluster, set, client, unique } = objects
   const tier = unique('tier')
   const [plain, empty] = [await set(), await set()]
@@ -87,7 +87,7 @@ test('sets are listed by name with the clusters that each selects, and with the 
   t.deepEqual(among([plain, empty], await shown('available-clustersets?type=anything')), [plain, empty].sort())
 })
 
-test('the clusters of a set have what their records say; a cluster is found by its UID or by its name on the hub', async (t) => {
+test('the clusters of a set show their records and are found by UID or name', async (t) => {
   const { cluster, set } = objects
   const name = await set()
   const [fake, silent, unsurveyed] = [
@@ -194,7 +194,7 @@ test('the candidates of a set are the accepted clusters that are not in it and s
   )
 })
 
-test('users are listed by role, once each; those who do not exist or may not be seen are omitted', async (t) => {
+test('visible users are listed by role, once each', async (t) => {
   const { set, client, unique } = objects
   const name = await set()
   const [ann, bob, hidden, member] = [
@@ -268,7 +268,7 @@ test('a set that does not exist, and a name that no set can have, is 404', async
   }
 })
 
-test('reading needs the right to view hubs; for another organization the hub does not exist', async (t) => {
+test('reading sets needs the right to view hubs', async (t) => {
   const [connector, reader, stranger] = [
     await people.person('connector'),
     await people.person('reader'),

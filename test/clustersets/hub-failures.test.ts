@@ -309,7 +309,7 @@ for (const [what, { answer, status, code, message }] of Object.entries(refusals)
   })
 }
 
-test('an object that another client changes each time is 409; one that was replaced is not deleted', async (t) => {
+test('an object that changes each time is 409, and a replaced one stays', async (t) => {
   const { ask, answerChanges } = await hub(t)
   answerChanges(json(409, refusal(409, 'Conflict')))
   for (const route of changes) {
@@ -318,7 +318,7 @@ test('an object that another client changes each time is 409; one that was repla
   }
 })
 
-test('an overloaded hub is asked again once, after the time that it names', async (t) => {
+test('an overloaded hub is requested again once after its Retry-After', async (t) => {
   const { fake, list } = await hub(t)
   let refusals = 1
   const overloaded: HubAnswer = (req, res) =>
@@ -356,7 +356,7 @@ test('bad names are 422, and no request reaches the hub', async (t) => {
   t.is(fake.seen.length, seen)
 })
 
-test('the lists take the same number of requests to the hub for one cluster as for hundreds', async (t) => {
+test('lists take the same number of hub requests for any number of clusters', async (t) => {
   const { fake, ask, answerAll } = await hub(t)
   const many = Array.from({ length: 400 }, (_, index) =>
     named(

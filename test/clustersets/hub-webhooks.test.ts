@@ -96,7 +96,7 @@ test('clusters come from the default set, and are there again when they leave', 
   await expectStatus(change('full', 'clustersets/delete', { clusterSet: name }), 200)
 })
 
-test('a right that the credential lacks on a set is named; clusters of other sets are moved', async (t) => {
+test('a missing right on a set is named, and other clusters are moved', async (t) => {
   const [a, b, c] = [await cluster(), await cluster(closed), await cluster()]
   const denied = await change('limited', 'clustersets/add', { clusterSet: closed, clusters: [c] })
   t.is(denied.status, 500)

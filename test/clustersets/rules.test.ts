@@ -89,7 +89,7 @@ const setSpec = fc.oneof(
   selector.map((labelSelector) => ({ clusterSelector: { selectorType: 'ExclusiveClusterSetLabel', labelSelector } })),
 )
 
-test('a set counts each cluster that it includes: by the label of the cluster, unless the set selects by labels', (t) => {
+test('a set counts clusters by label, or by its own selector', (t) => {
   const sets = fc.uniqueArray(
     fc.tuple(
       value.filter((name) => name !== ''),

@@ -56,7 +56,7 @@ test('the names of the sets of the hub itself are refused', async (t) => {
     for (const verb of ['create', 'delete'] as const) t.regex(await refused(verb, name), /made by the hub itself/)
 })
 
-test('clusters are added and moved; what is as requested already is not written', async (t) => {
+test('clusters are added and moved, and unchanged ones are not written', async (t) => {
   const { cluster, set, setsOf, client } = objects
   const [from, to] = [await set(), await set()]
   const [a, b, c] = [await cluster({ labels: { tier: 'x' } }), await cluster({ set: from }), await cluster({ set: to })]
@@ -96,7 +96,7 @@ test('clusters are removed from the set that is named, and from no other', async
   t.deepEqual(await rowsOf(mine), [[mine, '', [a, leaving].sort()]])
 })
 
-test('clusters that cannot be changed are listed, and the others are changed and recorded', async (t) => {
+test('unchangeable clusters are listed, and the others are changed', async (t) => {
   const { cluster, set, setsOf, deleteCluster } = objects
   const name = await set()
   const many = await Promise.all(Array.from({ length: 20 }, () => cluster()))
@@ -145,7 +145,7 @@ test('a set that does not exist, or selects by labels, takes and loses no cluste
   t.deepEqual(await setsOf(a), [undefined])
 })
 
-test('a set is deleted with its profile when it has no clusters and is bound to no namespace', async (t) => {
+test('an empty set without bindings is deleted with its profile', async (t) => {
   const { client, cluster, set, bind, hasSet, move } = objects
   const [name, namespace, a] = [await set(), await server.createNamespace(), await cluster()]
   await move(a, name)
@@ -214,7 +214,7 @@ test('bad bodies are 422 and change nothing', async (t) => {
   t.false(await objects.hasSet('set-of-bad-names'))
 })
 
-test('changing needs the right to manage cluster sets; for another organization the hub does not exist', async (t) => {
+test('changing sets needs the right to manage cluster sets', async (t) => {
   const [reader, manager, stranger] = [
     await people.person('reader'),
     await people.person('manager'),
@@ -232,7 +232,7 @@ test('changing needs the right to manage cluster sets; for another organization 
   }
 })
 
-test('the record of a spoke shows the cluster set that it was last seen in, or moved to', async (t) => {
+test("a spoke's record shows its last known cluster set", async (t) => {
   const { cluster, set, move } = objects
   const [first, second] = [await set(), await set()]
   const spoke = await cluster({ set: first })

@@ -16,7 +16,7 @@ import { change, hubId, objects, recordOf, rowsOf, service } from './set-changes
 /** Changes of cluster sets, on a real kube-apiserver with the definitions of OCM. */
 const test = needing('kubernetes')
 
-test('a cluster that is added to two sets at once is in one of them, and the audit log tells how it came there', async (t) => {
+test('a cluster that is added to two sets is in one, as the audit log says', async (t) => {
   const { cluster, set, setsOf } = objects
   const [one, two] = [await set(), await set()]
   const clusters = await Promise.all([1, 2, 3, 4].map(() => cluster()))
@@ -53,7 +53,7 @@ test('two creates of one set both succeed, and one of them is recorded', async (
   t.is((await rowsOf(name)).filter((row) => (row as string[])[0] === 'cluster.set_created').length, 1)
 })
 
-test('however a deletion and an addition meet, no cluster is left with the name of a set that is gone', async (t) => {
+test('no cluster keeps the name of a deleted set', async (t) => {
   const { cluster, set, setsOf, hasSet } = objects
   const rounds = await Promise.all(Array.from({ length: 8 }, async () => [await set(), await cluster()] as const))
   await Promise.all(
@@ -106,7 +106,7 @@ const once = (fits: (method: string, target: string) => boolean, work: () => Pro
   }
 }
 
-test('a cluster that is added between the check and the deletion is removed from the set', async (t) => {
+test('a cluster that is added during a deletion is removed from the set', async (t) => {
   const { cluster, set, setsOf, hasSet, move } = objects
   const [name, a] = [await set(), await cluster()]
   const { deps, recorded, call, grant } = await meeting(
@@ -127,7 +127,7 @@ test('a cluster that is added between the check and the deletion is removed from
   )
 })
 
-test('a set that was replaced by a new one of its name between the check and the deletion stays, with its clusters', async (t) => {
+test('a set that is replaced during a deletion stays with its clusters', async (t) => {
   const { cluster, set, setsOf, hasSet, move, deleteSet, client } = objects
   const [name, a] = [await set(), await cluster()]
   const { deps, recorded, call, grant } = await meeting(

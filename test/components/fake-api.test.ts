@@ -182,7 +182,7 @@ test('a write with an old resourceVersion is refused', async (t) => {
   t.is(api.find('v1', 'ConfigMap', 'default', 'berth')?.data?.['depth'], '2')
 })
 
-test('held calls wait until they are released; delayed and failed ones are distinguished', async (t) => {
+test('held calls wait for their release, and delayed and failed ones are distinct', async (t) => {
   const api = await startFakeApi()
   t.teardown(() => api.stop())
   const hold = api.rules.hold({ verb: 'get', resource: 'namespaces', name: 'default' })

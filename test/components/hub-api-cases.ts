@@ -37,7 +37,7 @@ export const declareHubApiCases = (): void => {
     await gone('the binding', () => hub.client.get(clusterRoleBindings, `${name}.impersonate`))
   })
 
-  test('the webhooks ask for the rights to accept, join and bind, and put clusters into the default set', async (t) => {
+  test('the webhooks check accept, join and bind, and apply the default set', async (t) => {
     const guarded = await startTestHub((await kubernetes())!, { webhooks: true, defaultClusterSet: true })
     t.teardown(() => guarded.stop())
     const [name, namespace] = [guarded.name(), guarded.name()]
@@ -114,7 +114,7 @@ export const declareHubApiCases = (): void => {
     t.is(changed?.metadata.labels?.[clusterSetLabel], 'default')
   })
 
-  test('the gateway passes requests to a spoke as the user who asks, if that user may reach it', async (t) => {
+  test('the gateway forwards requests of users who can reach the spoke', async (t) => {
     const guarded = await startTestHub((await kubernetes())!, { spokes: (await spokeKubernetes())!, gateway: true })
     t.teardown(() => guarded.stop())
     const [name, user, namespace] = [guarded.name(), guarded.name('ace.user.7'), guarded.name()]

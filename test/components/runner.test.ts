@@ -112,7 +112,7 @@ test('arguments of the test hub: counts within their bounds', (t) => {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-test('a changed rule touches its own tests and those of everything above it, and no others', (t) => {
+test('a changed rule selects its own tests and those above it', (t) => {
   const touched = testsTouchedBy(root, ['core/authz/role-rules.ts'])
   t.true(touched.includes('test/authz/role-rules.test.ts'), 'imports it')
   t.true(touched.includes('test/authz/roles.http.test.ts'), 'reaches it through the service')
@@ -148,7 +148,7 @@ test('a slow run has each file that a thorough run repeats', (t) => {
   )
 })
 
-test('a run of everything leaves out only what the slow run has', (t) => {
+test('a full run omits only slow tests', (t) => {
   const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
   t.deepEqual(left.toSorted(), [
     'test/backup/faults/backup-faults.test.ts',
@@ -194,7 +194,7 @@ const groupsOf = (texts: Readonly<Record<string, string>>): readonly (readonly [
 const many = (folder: string, count: number, text: string): Readonly<Record<string, string>> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`test/${folder}/${index}.test.ts`, text]))
 
-test('a test file is in one shared process at most; files that wait for components share others than those that compute', (t) => {
+test('files share processes by component needs, each in one at most', (t) => {
   const groups = groupsOf({
     ...many('identity', 27, ''),
     ...many('bus', 5, '// process: waiting - uses components\n'),
@@ -217,7 +217,7 @@ test('a test file is in one shared process at most; files that wait for componen
   t.deepEqual(waiting?.toSorted(), [...Object.keys(many('bus', 5, '')), 'test/http/0.test.ts'].toSorted())
 })
 
-test('rows of shared processes take nearly the same time, and each process is in one row', (t) => {
+test('rows of shared processes are balanced, each process in one row', (t) => {
   const seconds: Readonly<Record<string, number>> = { a: 2, b: 9, c: 3, d: 5 }
   t.deepEqual(
     inRows(Object.keys(seconds), 2, (path) => seconds[path] ?? 0),
@@ -229,7 +229,7 @@ test('rows of shared processes take nearly the same time, and each process is in
   )
 })
 
-test('a test file that says so has a process of its own, and one of another form is refused', (t) => {
+test('a file that declares isolation runs alone, and other forms are refused', (t) => {
   t.deepEqual(
     groupsOf({ 'test/bus/x.test.ts': '// process: own - kills the bus\n', 'test/kernel/rules.test.ts': '' }),
     [['01.test.ts', ['test/kernel/rules.test.ts']]],
@@ -280,7 +280,7 @@ const alone: Readonly<Record<string, string>> = {
   'starts an API server': '// process: waiting - uses components\nstart({ ownServer: true })',
 }
 for (const [what, text] of Object.entries(alone))
-  test(`a test file that ${what} must say that it has a process of its own`, (t) => {
+  test(`a test file that ${what} must declare its own process`, (t) => {
     const complaints = complaintsOf(text)
     t.is(complaints.length, 1, complaints.join())
     t.regex(complaints[0] ?? '', /"\/\/ process: own - REASON"/)

@@ -153,7 +153,7 @@ test('a ManifestWork is applied with feedback, and its feature is claimed', asyn
   t.is((await hub.spoke.list(appliedManifestWorks)).items.filter(({ spec }) => spec.agentID === name).length, 1)
 })
 
-test('an agent with a spoke to itself creates the objects of a work, and removes them with it', async (t) => {
+test('an agent on its own spoke creates and removes the objects of a work', async (t) => {
   const { name } = await joined({ appliesManifests: true })
   const [namespace, config] = [
     hub.name(),
@@ -212,7 +212,7 @@ test('an agent with a spoke to itself creates the objects of a work, and removes
   await gone('the ConfigMap', () => hub.spoke.get(configMaps, 'berth', config.metadata.namespace))
 })
 
-test('a deleted cluster loses addons, then works by priority, then its rights; the namespace stays, and an agent without its kubeconfig registers again', async (t) => {
+test('a deleted cluster loses add-ons, works and rights, and keeps its namespace', async (t) => {
   const { name } = await joined({ registersAgain: true })
   await hub.client.create(managedClusterAddOns, { metadata: { name: 'proxy', namespace: name }, spec: {} } as never)
   await hub.client.create(manifestWorks, work(name, 'first', 'a'))
@@ -262,7 +262,7 @@ test('works of a dead agent keep a deleted cluster', async (t) => {
   await gone('the cluster', () => hub.client.get(managedClusters, name))
 })
 
-test('an agent with its certificate does not register again, and is back when its cluster is created accepted', async (t) => {
+test('a certified agent returns without a new registration', async (t) => {
   const { name } = await joined()
   await hub.client.remove(managedClusters, { metadata: { name } })
   await gone('the cluster', () => hub.client.get(managedClusters, name))
@@ -327,7 +327,7 @@ test('a set shows whether it is empty, and a binding whether its set exists', as
   t.pass()
 })
 
-test('a profile becomes one work for each feature set, with the version of the suite; they go with the profile', async (t) => {
+test('a profile becomes one work for each feature set and removes them', async (t) => {
   const set = hub.name()
   await hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
   const { name } = await joined({ features: { externallyManaged: ['cert-manager'] } })
@@ -369,7 +369,7 @@ test('a profile becomes one work for each feature set, with the version of the s
   await until('the works to be gone', async () => (Object.keys(await works()).length === 0 ? true : undefined))
 })
 
-test('a cluster without the claim of its identity keeps itself and those after it from their features', async (t) => {
+test('a cluster without its identity claim gets no features', async (t) => {
   const set = hub.name()
   await hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
   const { name } = await joined({ claims: { 'cluster.ace.info': 'x'.repeat(1025) } })

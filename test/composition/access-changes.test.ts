@@ -57,7 +57,7 @@ const faultOf = (statement: StatementText): string | undefined => {
 }
 
 for (const dialect of dialects) {
-  test(`${dialect}: each statement that changes what decides access raises a revision`, async (t) => {
+  test(`${dialect}: each statement that changes access raises a revision`, async (t) => {
     const statements = await preparedStatements(dialect)
     t.deepEqual([...new Set(statements.flatMap((statement) => faultOf(statement) ?? []))], [])
     // Of other forms than the check above reads. Each is looked at by a person.
@@ -71,7 +71,7 @@ for (const dialect of dialects) {
     )
   })
 
-  test(`${dialect}: the look-ups of callers and objects read only tables whose changes raise revisions`, (t) => {
+  test(`${dialect}: access look-ups read only tables that raise revisions`, (t) => {
     const prepared: StatementText[] = []
     const prepareOf = makePrepare(makeComposer(dialect))
     const prepare = ((...statement: Parameters<Prepare>) => {
@@ -162,7 +162,7 @@ test('an insert raises the shard of each row, whatever the order of its columns'
   t.pass()
 })
 
-test('an update or a deletion raises the shard that its condition names, and everyone if it names none', (t) => {
+test('a change raises the shard of its condition, and without one all shards', (t) => {
   const condition = fc.constantFrom('account first', 'account last', 'either', 'nested', 'not', 'none', 'subquery')
   const verb = fc.constantFrom('update', 'delete')
   fc.assert(
@@ -193,7 +193,7 @@ test('an update or a deletion raises the shard that its condition names, and eve
   t.pass()
 })
 
-test('what is not understood raises everyone, and marks of use raise nothing', (t) => {
+test('an unknown statement raises all shards, and marks of use raise none', (t) => {
   const text = (sql: string): StatementText => ({ sql, order: [{ constant: 3 }, { constant: 4 }], int64: false })
   const raised = (sql: string) => raisedShards(text(sql), {})
   t.deepEqual(raised('replace into users (id) values (?)'), [everyoneShard])

@@ -129,7 +129,7 @@ test('a sound set of plugins is put together, with roots, gates and owners', (t)
   )
 })
 
-test('closed plugins and closed routes are not there, and their ports are not asked for', (t) => {
+test('closed plugins and routes are absent, and their ports are not resolved', (t) => {
   const Missing = portKey<string>('test.Missing')
   const closed = plugin('closed', [route('closed.x')], {
     gate: 'vendor-hosted',
@@ -185,7 +185,7 @@ test('two routes or jobs of one id are refused', (t) => {
   )
 })
 
-test('two routes of one method and shape are refused, whatever the parameters are called', (t) => {
+test('two routes of one method and shape are refused under any parameter names', (t) => {
   const first = plugin('one', [route('a', { path: '/teams/{id}' }), route('other', { path: '/teams/{id}/members' })])
   const second = plugin('two', [
     route('b', { path: '/teams/{team}/' }),
@@ -215,7 +215,7 @@ test('a route without a scope is refused unless it is public or wants the passwo
   ])
 })
 
-test('a relation that no plugin defines is refused; membership of an organization always exists', (t) => {
+test('an undefined relation is refused, and organization membership is built in', (t) => {
   const routes = [
     guarded('a', requires('can_view', { type: 'team', id: path('id') }), { path: '/a/{id}' }),
     guarded('b', requires('can_paint', { type: 'team', id: path('id') }), { path: '/b/{id}' }),
@@ -292,7 +292,7 @@ test('a path must start with a slash, a stream path end in a wildcard', (t) => {
   t.deepEqual(problems, ['The path of a must start with a slash.', 'The path of b must end in /*.'])
 })
 
-test('a catalogue with repeated or unknown permissions is refused, before any port is made', (t) => {
+test('repeated or unknown permissions are refused before a port is made', (t) => {
   const CataloguePort = portKey<string>('test.Catalogue')
   const container = makeContainer([bind(CataloguePort, {}, () => t.fail('made from a wrong catalogue') as never)])
   const edit = { namespace: 'org', action: 'edit', description: '', level: 'admin' as const }
@@ -310,7 +310,7 @@ test('a catalogue with repeated or unknown permissions is refused, before any po
   t.regex(problems[1] ?? '', /team\.can_paint asks for an unknown permission/)
 })
 
-test('what a compiler would refuse is refused at the start: plugins of deployers may be JavaScript', (t) => {
+test('plugins in JavaScript are checked at startup as a compiler would check them', (t) => {
   const misspelt = guarded('misspelt', { kind: 'siteAdmin' } as unknown as Access)
   const problems = problemsOf([
     plugin('one', [
@@ -353,7 +353,7 @@ interface Greeter {
 const GreeterPort = portKey<Greeter>('test.Greeter')
 const NamePort = portKey<string>('test.Name')
 
-test('a port is made once, when it is first resolved, after what it needs', (t) => {
+test('a port is made once on first use, after its dependencies', (t) => {
   let made = 0
   const container = makeContainer([
     bind(GreeterPort, { name: NamePort }, ({ name }) => {
@@ -385,7 +385,7 @@ test('an optional port is undefined where nothing provides it, an unknown one is
   t.throws(() => makeContainer([]).resolve(NamePort), { message: /Nothing provides the port test\.Name/ })
 })
 
-test('only what was made is closed, with what was made', async (t) => {
+test('only ports that were made are closed, with their contents', async (t) => {
   const closed: string[] = []
   const closes: (() => Promise<void>)[] = []
   const container = makeContainer(
@@ -421,7 +421,7 @@ const neverMade = bind(NamePort, {}, () => {
   throw new Error('made while the wiring is checked')
 })
 
-test('the wiring is checked before anything is made: gaps, circles and repetitions, all at once', (t) => {
+test('wiring gaps, cycles and repetitions are all reported before startup', (t) => {
   const Absent = portKey<string>('test.Absent')
   const Other = portKey<string>('test.Other')
   const circle = [
@@ -448,7 +448,7 @@ test('the wiring is checked before anything is made: gaps, circles and repetitio
   ])
 })
 
-test('a part from outside replaces a port of ours; two of them do not replace the same', (t) => {
+test('one third-party part can replace a port, two cannot', (t) => {
   const ours = { owner: 'the part one', bindings: [bind(NamePort, {}, () => 'ours')] }
   const theirs = { owner: 'the part theirs', isOutside: true, bindings: [bind(NamePort, {}, () => 'theirs')] }
   t.deepEqual(wiringProblems({ sources: [ours, theirs], wanted: [] }), [])

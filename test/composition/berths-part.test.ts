@@ -43,7 +43,7 @@ const as = async (login: string) => {
     service.send(method, `/api/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
 }
 
-test.serial('routes: people do what their relations to the object type of the part allow', async (t) => {
+test.serial("routes: people can do exactly the part's declared relations", async (t) => {
   const [alice, eddie, vera, dora] = [await as('alice'), await as('eddie'), await as('vera'), await as('dora')]
   const made = await alice('POST', '/berths/harbour', { name: 'east' })
   t.is(made.status, 201, made.text)
@@ -140,7 +140,7 @@ test.serial('its command, its check of doctor, its setting and its migration', a
   t.regex((await run('migrate status', { ...store, MOORAGE_PLUGINS: '' })).text, /absent +berths +berths\/0001-tables/)
 })
 
-test('moorage test-port runs the suite of its own port, and ours on the port that it replaces', async (t) => {
+test("moorage test-port runs a part's suite and ours on a replaced port", async (t) => {
   const suite = join(berths, 'store.suite.js')
   const bench = join(berths, 'fixtures.js')
   const own = await run(`test-port ${suite} ${bench}`, { MOORAGE_PLUGINS: '' })
@@ -165,7 +165,7 @@ test('moorage test-port runs the suite of its own port, and ours on the port tha
   t.regex((await run(`test-port ${suite}`)).text, /openBerthStore[\s\S]*Two accounts without berths/)
 })
 
-test('tables, settings, pages and other names of others are refused at the start, all at once', async (t) => {
+test('foreign tables, settings, pages and names are all refused at startup', async (t) => {
   const clash = join(folder, 'clash.mjs')
   writeFileSync(
     clash,

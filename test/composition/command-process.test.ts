@@ -65,7 +65,7 @@ test('the process exits 0, 1 and 2, results on stdout and the rest on stderr', a
   t.deepEqual([wrong.code, wrong.stdout], [2, ''])
 })
 
-test('where packages are not installed, as in a fresh checkout, the command says what to run', async (t) => {
+test('the command explains missing packages in a fresh checkout', async (t) => {
   const checkout = mkdtempSync(join(tmpdir(), 'moorage-checkout-'))
   t.teardown(() => rmSync(checkout, { recursive: true, force: true }))
   const command = join(checkout, 'composition', 'bin', 'moorage.mjs')
@@ -105,7 +105,7 @@ test('npm pack builds first, and no script of a package that npm installs is run
   )
 })
 
-test('each script that runs until it is ended takes the place of its shell, so that signals reach it', (t) => {
+test('each long-running script replaces its shell so that signals reach it', (t) => {
   const { scripts } = JSON.parse(readFileSync(manifest, 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>
   }
@@ -145,7 +145,7 @@ test('--help does not load the service', async (t) => {
   t.is(check.code, 9, 'the probe sees what is loaded')
 })
 
-test('the installed command starts on an old Node by re-executing on the one that came with npm ci', async (t) => {
+test('the installed command re-executes on the Node of npm ci', async (t) => {
   const old = '/usr/bin/node'
   const { stdout: version } = await run('--version', [], {}, old)
   if (!/^v(1|2[0-3])/.test(version)) return t.pass('there is no old Node on this machine')
@@ -227,7 +227,7 @@ const firstStart = (
     child.once('close', (code) => resolve({ text, code }))
   })
 
-test('the first start at a terminal prints a line for the schema, one for helm, then the address and the password', async (t) => {
+test('the first start at a terminal prints schema, helm, address and password', async (t) => {
   const seen = (await firstStart('terminal')).text.split('\r\n').map((line) => line.split('\u001b[2K').at(-1) ?? '')
   const end = seen.findIndex((line) => line.includes('Password'))
   const time = '\\d\\d:\\d\\d:\\d\\d info  '
@@ -245,7 +245,7 @@ test('the first start at a terminal prints a line for the schema, one for helm, 
   for (const [index, pattern] of expected.entries()) t.regex(seen[index] ?? '', new RegExp(pattern))
 })
 
-test('MOORAGE_LOG_FORMAT=json gives a terminal lines of JSON; an idle service ends at once on SIGINT, its log flushed', async (t) => {
+test('MOORAGE_LOG_FORMAT=json logs JSON, and SIGINT flushes the log', async (t) => {
   const { text, code } = await firstStart('json', { MOORAGE_LOG_FORMAT: 'json' })
   t.is(code, 0)
   t.regex(text, /Docs +http:\/\/127\.0\.0\.1:\d+\/api\/v1\/docs/)
@@ -280,7 +280,7 @@ const inFlight = async (
   return { answer }
 }
 
-test('SIGTERM: readiness turns to 503, the request in flight is answered, nothing new is accepted, exit 0', async (t) => {
+test('SIGTERM answers the request in flight, refuses new ones and exits with 0', async (t) => {
   const service = await startServiceProcess(withSlowRoute)
   t.teardown(() => service.stop())
   const { answer } = await inFlight(service, 3000)
@@ -318,7 +318,7 @@ const startByShell = async (folder: string): Promise<{ readonly shell: ChildProc
   return { shell, api: /API +(\S+)/.exec(said)?.[1] ?? '' }
 }
 
-test('the script of npm start leaves no shell between npm and the service: signals reach it, and npm waits for it', async (t) => {
+test('npm start leaves no shell between npm and the service', async (t) => {
   const { shell, api } = await startByShell(join(folder, 'npm-start'))
   t.teardown(() => shell.kill('SIGKILL'))
   t.is((await fetch(`${api}/version`)).status, 200)
@@ -330,7 +330,7 @@ test('the script of npm start leaves no shell between npm and the service: signa
   await t.throwsAsync(fetch(`${api}/version`))
 })
 
-test('SIGTERM during the start: the schema is completed, the password is printed, then exit 0', async (t) => {
+test('SIGTERM during the start completes the schema and exits with 0', async (t) => {
   const environment = {
     ...(await testEnvironment(join(folder, 'early'), 'sqlite')),
     MOORAGE_DATA_DIR: join(folder, 'early'),

@@ -45,7 +45,7 @@ for (const command of commands) {
   })
 }
 
-test('help and version are results; wrong use is 2, on stderr, with a suggestion', async (t) => {
+test('help and version succeed, and wrong use exits with 2 and a suggestion', async (t) => {
   t.deepEqual(await run(['--version']).then(({ code, err }) => [code, err]), [0, ''])
   const unknown = await run(['serv'])
   t.is(unknown.code, 2)
@@ -64,7 +64,7 @@ test('a refused configuration is 1, every problem on stderr, nothing on stdout',
   t.regex(err, /2 problems:[\s\S]*MOORAGE_LISTENN: did you mean MOORAGE_LISTEN\?[\s\S]*MOORAGE_RUN_MODE must be one of/)
 })
 
-test('config check says which plugins and routes this deployment has, and touches no data', async (t) => {
+test('config check lists plugins and routes without opening data', async (t) => {
   const environment = {
     MOORAGE_DATABASE_URL: 'mysql://nobody:x@127.0.0.1:1/none',
     MOORAGE_DATA_DIR: join(cliFolder, 'never'),
@@ -127,7 +127,7 @@ test('migrate: status, plan, up, up again, unlock', async (t) => {
   t.is((await run(['migrate', 'unlock'], environment)).code, 0)
 })
 
-test('admin: a user is made, given a password and a token; refusals are plain', async (t) => {
+test('admin creates a user, a password and a token, and explains refusals', async (t) => {
   const environment = { MOORAGE_DATA_DIR: join(cliFolder, 'admin') }
   const early = await run(['admin', 'unlock', 'alice'], environment)
   t.is(early.code, 1)
@@ -167,7 +167,7 @@ test('admin: a user is made, given a password and a token; refusals are plain', 
   }
 })
 
-test('doctor says what is wrong and exits 1 when something must be repaired', async (t) => {
+test('doctor names each problem and exits with 1 when one needs repair', async (t) => {
   const healthy = await run(['doctor', '--json'])
   t.is(healthy.code, 0, healthy.out)
   const broken = await run(['doctor'], {
@@ -192,7 +192,7 @@ test('the message names a file that is not a database', async (t) => {
   t.regex(err, /no-database\/moorage\.sqlite cannot be used: .*not a database/)
 })
 
-test('no command works on the schema of a newer version: it would not ask for what it does not know of', async (t) => {
+test('every command refuses the schema of a newer version', async (t) => {
   const dataDir = join(cliFolder, 'newer')
   const environment = { MOORAGE_DATA_DIR: dataDir, MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' }
   mkdirSync(dataDir)

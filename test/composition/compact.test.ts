@@ -43,7 +43,7 @@ test('compact frees the unused space of a stopped service and keeps every row', 
   t.deepEqual(left, [])
 })
 
-test('compact is refused while another process has the database open, and for other databases', async (t) => {
+test('compact refuses a database that is open elsewhere or not SQLite', async (t) => {
   const path = await withUnusedSpace()
   const { size } = statSync(path)
   const database = await openDatabase(`sqlite:${path}`)

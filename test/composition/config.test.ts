@@ -112,7 +112,7 @@ test('broken YAML tells the place and never the text', async (t) => {
   t.regex((await problemsOf({}, fileWith('- a list\n'))).join('\n'), /must hold keys and values/)
 })
 
-test('a value of the file is its text, not the number or the word that YAML makes of it', async (t) => {
+test('a value of the file keeps its text instead of a YAML type', async (t) => {
   const file = fileWith(
     'admin_password: 0123456789012\nspoke_agent_version: 1.10\nadmin_username: 0x1F\ntask_workers: 7\ntls: False\nhelm:\nbase_url: ~\ntrusted_proxies: [10.0.0.0/8]\n',
   )
@@ -141,7 +141,7 @@ test('a listen address that no URL can contain is refused', async (t) => {
     t.regex((await problemsOf({ MOORAGE_LISTEN: listen })).join(), /MOORAGE_LISTEN must be host:port/, listen)
 })
 
-test('an alias is replaced by its anchor; a file that multiplies itself by aliases is refused', async (t) => {
+test('aliases are resolved, and a file that multiplies by them is refused', async (t) => {
   const { settings } = await loadConfig({
     environment: {},
     file: fileWith('listen: &here 127.0.0.1:8080\nmarketplace_listen: *here\n'),
@@ -210,7 +210,7 @@ test('secrets are masked wherever settings are shown', async (t) => {
   t.is(config.settings.databaseUrl.reveal(), 'mysql://moorage:canary%2Fthree@db:3306/moorage')
 })
 
-test('the schema is valid, names every setting, and takes what the reader takes and config print shows', async (t) => {
+test('the schema is valid and names every setting that the reader accepts', async (t) => {
   const ajv = new Ajv2020({ strict: false })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
   const validate = ajv.compile(configSchema(settingsTable))

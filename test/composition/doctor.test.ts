@@ -65,7 +65,7 @@ test('a data folder that others can look into is a warning with the command that
   t.true(finding.message.includes(`chmod o-rwx ${settings.dataDir}`))
 })
 
-test('a key ring that others can read is a problem; its keys are never told', async (t) => {
+test('doctor reports a readable key ring without showing its keys', async (t) => {
   const settings = await settingsWith()
   t.regex(checkKeyring(settings).message, /does not exist yet/)
   openOrMakeKeyringFile(settings.keyring)
@@ -93,7 +93,7 @@ test('a certificate of one pair with the key of another is a problem before the 
   t.regex(checkTls(await settingsWith({ MOORAGE_TLS: 'false' })).message, /plain HTTP only/)
 })
 
-test('a certificate that ends soon is a warning, and one that has ended a problem', async (t) => {
+test('doctor warns of a certificate near its end and reports an ended one', async (t) => {
   for (const [days, state] of [
     [40, 'ok'],
     [6, 'warning'],
@@ -111,7 +111,7 @@ test('a certificate that ends soon is a warning, and one that has ended a proble
   }
 })
 
-test('a folder of temporary files is written to; one that cannot be is a problem that names the setting', async (t) => {
+test('doctor writes to the temporary folder and names its setting on failure', async (t) => {
   const settings = await settingsWith()
   t.regex((await checkTempFolder(settings)).message, /tmp does not exist yet/)
   mkdirSync(settings.tempDir)
@@ -128,7 +128,7 @@ test('a folder of temporary files is written to; one that cannot be is a problem
   t.is(checkOpenFiles('Max open files            4096 4096 files\n').state, 'ok')
 })
 
-test('clocks that are more than five seconds apart are a problem, in the right direction', (t) => {
+test('doctor reports a clock skew above five seconds with its direction', (t) => {
   t.is(skewFinding(4_900).state, 'ok')
   t.is(skewFinding(-4_900).state, 'ok')
   t.regex(skewFinding(61_000).message, /61\.0 s ahead of/)
@@ -136,7 +136,7 @@ test('clocks that are more than five seconds apart are a problem, in the right d
   t.is(skewFinding(-61_000).state, 'problem')
 })
 
-test('a bus without keys is a problem, with the command that makes them; looking makes nothing', async (t) => {
+test('doctor reports a bus without keys, and creates none', async (t) => {
   const settings = await settingsWith({ MOORAGE_BUS_URL: 'nats://bus:4222' })
   const finding = await checkBus(settings)
   t.is(finding.state, 'problem')
@@ -145,7 +145,7 @@ test('a bus without keys is a problem, with the command that makes them; looking
   t.is((await checkBus(await settingsWith())).state, 'ok')
 })
 
-test('what a start would refuse is a problem: plugins, addresses, and folders that are not there', async (t) => {
+test('doctor reports everything that a start would refuse', async (t) => {
   const messages = async (more: Readonly<Record<string, string>>): Promise<readonly string[]> => {
     const printed: string[] = []
     const environment = { MOORAGE_HELM: 'off', MOORAGE_DATA_DIR: (await settingsWith()).dataDir, ...more }
@@ -171,7 +171,7 @@ test('what a start would refuse is a problem: plugins, addresses, and folders th
   t.regex((await messages({ MOORAGE_KEYRING: folder })).join('\n'), /The key ring \S+ is no file/)
 })
 
-test('a schema of a newer version, and a migration that has begun and not ended, are problems with what to do', async (t) => {
+test('doctor reports newer schemas and unfinished migrations with a remedy', async (t) => {
   const settings = await settingsWith()
   const database = await openDatabase(settings.databaseUrl.reveal())
   await migrateToNow(database)
@@ -251,7 +251,7 @@ test('a folder works and is a warning: its mail is not sent', async (t) => {
   }
 })
 
-test('a mail server: that it answers, takes the sign-in and encrypts, and in plain words what it does not', async (t) => {
+test("doctor checks a mail server's answer, sign-in and encryption", async (t) => {
   const login = { user: 'relay', password: 'relay-password' }
   const server = await startMailServer({ login })
   t.teardown(() => server.stop())

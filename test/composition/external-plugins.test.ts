@@ -19,7 +19,7 @@ test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 
 const outside = async (places: readonly string[], from: string) => loadOutsideParts(places, from, await loadParts())
 
-test("a deployer's plugin is loaded by a path relative to the folder and provides its own ports", async (t) => {
+test("a deployer's plugin is loaded by relative path with its own ports", async (t) => {
   const [loaded] = (await outside(['./fixtures/slow-plugin.ts'], here)).parts
   t.is(loaded?.plugin.id, 'slow')
   const service = await startService({ settings: { MOORAGE_PLUGINS: slowPlugin } })
@@ -46,7 +46,7 @@ export const part = definePart({
   t.is(loaded?.plugin.id, 'mine')
 })
 
-test('a plugin outside every package imports this copy by the names that package.json exports', async (t) => {
+test('a plugin outside a package imports names that package.json exports', async (t) => {
   writeFileSync(
     join(folder, 'outside.ts'),
     `import * as t from 'io-ts'
@@ -72,7 +72,7 @@ export const part = definePart({ plugin, tags: [{ name: 'Tide', description: 'Ti
   t.deepEqual((await service.send('GET', '/api/v1/tide')).json, { of: releaseVersion })
 })
 
-test('what package.json does not export stays closed to plugins', async (t) => {
+test('names that package.json does not export stay closed to plugins', async (t) => {
   for (const closed of [
     'composition/http/bind-route',
     'core/../adapters/outbound/egress-policy',

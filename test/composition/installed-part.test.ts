@@ -44,7 +44,7 @@ const packInto = async (folder: string): Promise<readonly string[]> => {
   return [await pack(checkout), await pack(berths)]
 }
 
-test('a part of another package runs on the installed service, and its suites run on the installed command', async (t) => {
+test('a part of another package runs on the installed service with its suites', async (t) => {
   t.timeout(900_000)
   const folder = mkdtempSync(join(tmpdir(), 'moorage-installed-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

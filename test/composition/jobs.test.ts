@@ -86,7 +86,7 @@ test('of two instances one runs the job, once a period', async (t) => {
   await Promise.all(instances.map((instance) => instance.stop()))
 })
 
-test('a job that ran while the clock was ahead runs again soon after the clock is set back', async (t) => {
+test('a job that ran in the future runs again after the clock is corrected', async (t) => {
   const { store, state } = makeLeases()
   const { sleep, wake } = makeSleep()
   let runs = 0
@@ -205,7 +205,7 @@ test('a database that does not answer delays a job and ends nothing', async (t) 
   await jobs.stop()
 })
 
-test('while the time is in doubt no job starts, and one that runs is aborted and handed to another instance', async (t) => {
+test('no job starts while the time is uncertain, and running ones are aborted', async (t) => {
   const { store, until } = makeLeases()
   const { sleep, wake } = makeSleep()
   let doubt: AbortController | undefined
@@ -251,7 +251,7 @@ const makeLog = () => {
   return { log, lines }
 }
 
-test('the last opened is closed first, and last what must outlive the rest; one that fails is logged and keeps no other open', async (t) => {
+test('resources close in reverse order, and a failure is logged', async (t) => {
   const { log, lines } = makeLog()
   const stops = makeStopSequence(log)
   const closed: string[] = []
@@ -264,7 +264,7 @@ test('the last opened is closed first, and last what must outlive the rest; one 
   t.deepEqual(lines, ['could not be closed'])
 })
 
-test('a stop that is asked for twice runs once', async (t) => {
+test('a repeated stop runs once', async (t) => {
   const stops = makeStopSequence(makeLog().log)
   let closed = 0
   stops.add('database', async () => void (closed += 1))
@@ -315,7 +315,7 @@ test('the exit code says whether everything closed in order', async (t) => {
   }
 })
 
-test('SIGTERM drains, since a load balancer must be told; a person at a terminal does not wait for one', async (t) => {
+test('SIGTERM drains for a load balancer, and SIGINT at a terminal does not', async (t) => {
   for (const [signal, drains] of [
     ['SIGTERM', true],
     ['SIGINT', false],
@@ -329,7 +329,7 @@ test('SIGTERM drains, since a load balancer must be told; a person at a terminal
   }
 })
 
-test('a signal during the start is not lost: the service stops as soon as it has started, and does not drain', async (t) => {
+test('a signal during the start stops the service without a drain', async (t) => {
   const { signals, whenStarted, asked, ended } = lifecycle()
   signals.emit('SIGTERM')
   await whenStarted()
@@ -337,7 +337,7 @@ test('a signal during the start is not lost: the service stops as soon as it has
   t.deepEqual(asked, [false])
 })
 
-test('one signal that arrives twice, and a terminal that closes, are no second request; another signal is', async (t) => {
+test('a duplicate signal is ignored, and a different second signal counts', async (t) => {
   const { signals, whenStarted, release, forced, ended } = lifecycle({ holds: true })
   await whenStarted()
   for (const name of ['SIGINT', 'SIGINT', 'SIGHUP']) signals.emit(name)

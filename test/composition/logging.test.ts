@@ -46,7 +46,7 @@ test('a full batch does not wait for its age', async (t) => {
   closeSync(fd)
 })
 
-test('flushNow writes what waits, at once', (t) => {
+test('flushNow writes waiting lines at once', (t) => {
   const { fd, text } = target()
   const lines = makeBatchedLines({ fd, batchAgeMs: 3_600_000 })
   lines.add('last words\n')
@@ -55,7 +55,7 @@ test('flushNow writes what waits, at once', (t) => {
   closeSync(fd)
 })
 
-test('flush waits for the batch that is being written: at the orderly end no line is lost', async (t) => {
+test('flush waits for the batch in progress, so that no line is lost', async (t) => {
   const { stderr } = await child(`
     import { makeBatchedLines } from './adapters/logging/log-lines.ts'
     // A pipe that the process uses does not block, like a terminal.
@@ -82,7 +82,7 @@ test('beyond the bound lines are dropped and counted', (t) => {
   closeSync(fd)
 })
 
-test('a full disk loses only what the bound cannot hold: the log resumes when there is room, and says how many lines are missing', async (t) => {
+test('the log resumes after a full disk and reports the lost lines', async (t) => {
   const path = join(folder, 'after-enospc')
   const { stderr } = await child(`
     import { closeSync, openSync } from 'node:fs'
@@ -124,7 +124,7 @@ test('a flush while nothing can be written does not end the log', async (t) => {
   // The descriptor stays open: it is tried again, and another file would get its number.
 })
 
-test('a driver’s error tells which table or state it is about, and nothing that may quote a value', (t) => {
+test("a driver's error names table or state and quotes no value", (t) => {
   const told = (message: string, code: string) => errorFields(Object.assign(new Error(message), { code })).message
   for (const [message, code] of [
     ['no such table: users', 'SQLITE_ERROR'],
@@ -148,7 +148,7 @@ test('a driver’s error tells which table or state it is about, and nothing tha
     t.is(told(message, code), undefined, message)
 })
 
-test('a record of level info has the fields, in the order, that bunyan gives to one of level warn', (t) => {
+test("a record of level info has bunyan's fields in bunyan's order", (t) => {
   const written: string[] = []
   const log = makeBunyanLog({ level: 'info', lines: { add: (line) => void written.push(line) } })
   const value = fc.oneof(
@@ -355,7 +355,7 @@ test('a line break in a value cannot forge a line', (t) => {
   t.is(lines.join('').split('\n').length, 2)
 })
 
-test("of an error are kept: name, code, message, place, cause; of a driver's error no text, since it quotes values", (t) => {
+test('errors keep name, code, message, place and cause without driver texts', (t) => {
   const { log, last, lines } = capture()
   const cause = Object.assign(new Error('upstream said no'), { code: 'ECONNREFUSED' })
   log.error({ error: new Error('outer', { cause }) }, 'failed')
@@ -374,7 +374,7 @@ test("of an error are kept: name, code, message, place, cause; of a driver's err
   t.like(last()['error'] as object, { cause: { code: 'ER_DUP_ENTRY' } })
 })
 
-test('what is no JSON does not break the log', (t) => {
+test('a value that is not JSON does not break the log', (t) => {
   const { log, last } = capture()
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
@@ -390,7 +390,7 @@ test('at a terminal a line is plain text, and no value can steer the terminal', 
   t.regex(plainLine(lines[0] ?? ''), /^\d\d:\d\d:\d\d warn  request forged route=\/user status=503 ip= \[2Jcleared\n$/)
 })
 
-test('for people a step of longer work gives way to the next record, at a terminal; elsewhere it is left out', (t) => {
+test('progress lines give way at a terminal and are omitted elsewhere', (t) => {
   const written = (columns: number | undefined) => {
     const out: string[] = []
     const plain = makePlainLines(

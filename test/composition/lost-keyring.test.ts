@@ -4,7 +4,7 @@ import test from 'ava'
 import { cliFolder, run } from './command-fixture.ts'
 import { start } from './start-fixture.ts'
 
-test('a key ring that is gone while the database is in use stops everything that needs it', async (t) => {
+test('a missing key ring stops everything that needs it', async (t) => {
   const dataDir = join(cliFolder, 'lost-keys')
   const environment = { MOORAGE_DATA_DIR: dataDir }
   await run(['migrate', 'up'], environment)
@@ -20,7 +20,7 @@ test('a key ring that is gone while the database is in use stops everything that
   t.notRegex(doctor.out, /the first start makes it/)
 })
 
-test('the key ring of another database stops everything that needs it, until the operator accepts it', async (t) => {
+test('a foreign key ring stops its users until the operator accepts it', async (t) => {
   const dataDir = join(cliFolder, 'other-keys')
   const environment = { MOORAGE_DATA_DIR: dataDir, MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' }
   await run(['migrate', 'up'], environment)

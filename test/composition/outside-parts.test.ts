@@ -109,7 +109,7 @@ test('every fault of the parts and of the settings is in one message', async (t)
   t.regex(error.message, /MOORAGE_LISTEN must be host:port/)
 })
 
-test('the names of the runtime that parts must not use are those that it has', async (t) => {
+test("reserved names of parts are the runtime's names", async (t) => {
   t.deepEqual([...runtimeCommandNames].sort(), [...commandNames(runtimeCommands), 'help'].sort())
   const metrics = makeMetrics('1')
   metrics.read({ certificateUntil: () => new Date(0) })

@@ -108,7 +108,7 @@ test('the migrations of the parts are those with which tests of the database wor
 
 const everyPart = { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' }
 
-test('the bindings of a part are data: to make the list touches neither database nor settings of connections', async (t) => {
+test('listing the parts opens neither database nor connection settings', async (t) => {
   const config = await configOf(everyPart)
   const composition = await composed(config)
   t.teardown(() => composition.close())
@@ -125,7 +125,7 @@ test('the bindings of a part are data: to make the list touches neither database
   t.true(lists.flat().length > 150)
 })
 
-test('every port that a part provides is needed by a route, a job or a step of the start', async (t) => {
+test('every port of a part is used by a route, a job or a startup step', async (t) => {
   const config = await configOf(everyPart)
   const composition = await composed(config)
   t.teardown(() => composition.close())

@@ -16,7 +16,7 @@ import { datedCertificate } from '../support/dated-certificate.ts'
 const folder = mkdtempSync(join(tmpdir(), 'moorage-readiness-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a database that refuses changes is reported for 30 seconds after the last refusal, and reads and other failures are not', async (t) => {
+test('a read-only database is reported for 30 seconds after the last refusal', async (t) => {
   let seconds = 0
   const plain = await openDatabase('sqlite::memory:')
   t.teardown(() => plain.close())
@@ -56,7 +56,7 @@ test('a database that refuses changes is reported for 30 seconds after the last 
   t.truthy(refusal())
 })
 
-test('a folder is written to and left empty; what keeps it from being written is named', async (t) => {
+test('a folder check writes, cleans up and names the obstacle', async (t) => {
   const made = join(folder, 'a', 'b')
   t.is(await whyUnwritable(made), undefined)
   t.deepEqual(readdirSync(made), [])
@@ -101,7 +101,7 @@ const readyz = async (checks: ReturnType<typeof checksWith>) => {
 const blocked = join(folder, 'blocked')
 writeFileSync(blocked, '')
 
-test('what another instance would not do better degrades: 200 for load balancers, with the reason in text and metric', async (t) => {
+test('shared problems are 200 and degraded, with reason and metric', async (t) => {
   t.like(await readyz(checksWith({})), { status: 200, text: 'ok\n' })
   const broken = await readyz(
     checksWith({
@@ -128,7 +128,7 @@ test('what another instance would not do better degrades: 200 for load balancers
   t.regex(broken.metrics ?? '', /^moorage_degraded\{check="certificate"\} 0$/m)
 })
 
-test('a database that is away makes the instance not ready, in text and metric, not the release', async (t) => {
+test('a database outage makes the instance not ready in text and metric', async (t) => {
   const away = async (): Promise<never> => {
     throw new Error('away')
   }
@@ -149,7 +149,7 @@ test('a database that is away makes the instance not ready, in text and metric, 
   t.regex(found.metrics ?? '', /^moorage_not_ready\{check="clock"\} 0$/m)
 })
 
-test('the end of a certificate is reported 30 days before, and its end degrades the service', async (t) => {
+test('a certificate is reported 30 days before its end and degrades after it', async (t) => {
   const far = await datedCertificate(-1, 40)
   const near = await datedCertificate(-1, 6.5)
   const over = await datedCertificate(-3, -0.5)
@@ -175,7 +175,7 @@ test('the end of a certificate is reported 30 days before, and its end degrades 
   t.is(told.length, 1)
 })
 
-test('a process that may open too few files does not start, and says what it needs', (t) => {
+test('a process with too few file descriptors does not start', (t) => {
   const limits = (soft: string): string => `Max open files            ${soft} 1048576              files\n`
   t.regex(tooFewFiles(limits('32')) ?? '', /may have 32 files open, and needs 128 or more/)
   for (const soft of ['128', '1024', 'unlimited']) t.is(tooFewFiles(limits(soft)), undefined)

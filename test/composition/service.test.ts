@@ -34,7 +34,7 @@ test('error bodies and links name the port that was really bound', async (t) => 
   t.true(String(answer.json.url).startsWith(service.baseUrl), answer.text)
 })
 
-test('a bus that does not answer, or has no keys, keeps nothing but messages from working', async (t) => {
+test('a bus without answers or keys affects messages only', async (t) => {
   const service = await startService({ settings: { MOORAGE_BUS_URL: 'nats://127.0.0.1:1' } })
   t.teardown(() => service.stop())
   const ready = await fetch(`${service.opsUrl}/readyz?verbose`)

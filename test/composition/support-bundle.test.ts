@@ -73,117 +73,111 @@ const plantInTables = async (path: string, fresh: (what: string) => string): Pro
   return planted
 }
 
-test.serial(
-  'a bundle of a busy service has what helps, and no secret of a table, of the log or of the metrics',
-  async (t) => {
-    const service = await startPopulatedService()
-    t.teardown(() => service.stop())
-    const canaries = makeCanaries()
-    canaries.keep('token of the admin', service.adminToken)
-    const database = join(folder, 'planted.sqlite')
-    writeFileSync(
-      database,
-      readSqliteFile(service.databasePath, (file) => file.serialize()),
-    )
-    t.true((await plantInTables(database, canaries.fresh)) > 100)
-    const line = (fields: object): string =>
-      JSON.stringify({ level: 30, time: '2026-11-27T00:00:00.000Z', v: 0, ...fields })
-    const log = join(folder, 'moorage.log')
-    writeFileSync(
-      log,
-      [
-        service.logText().trimEnd(),
-        line({ msg: `said ${canaries.fresh('message')} of ${service.adminToken}` }),
-        line({
-          msg: 'request',
-          requestId: canaries.fresh('request id'),
-          route: `/${canaries.fresh('route')}`,
-          url: canaries.fresh('url'),
-        }),
-        line({
-          msg: 'a job failed',
-          job: 'mail.deliver',
-          reason: canaries.fresh('reason'),
-          ip: canaries.fresh('address'),
-        }),
-        line({
-          msg: 'request failed',
-          operation: 'orgs.create',
-          error: {
-            name: 'TypeError',
-            message: canaries.fresh('message of an error'),
-            at: ['at make (file:///srv/moorage/dist/core/x.js:7:3)', `at ${canaries.fresh('place')}`],
-            cause: { name: 'Error', code: 'ECONNREFUSED', message: canaries.fresh('cause') },
-          },
-        }),
-        `plain text with ${canaries.fresh('plain line')}`,
-        '',
-      ].join('\n'),
-    )
-    const output = join(folder, 'busy.tar.gz')
-    const { code, out } = await run(['support-bundle', '--output', output, '--log', log, '--json'], {
-      MOORAGE_DATABASE_URL: `sqlite:${database}`,
-      MOORAGE_OPS_LISTEN: new URL(service.opsUrl).host,
-      MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
-    })
-    t.is(code, 0)
-    t.is(statSync(output).mode & 0o777, 0o600)
-    t.deepEqual((JSON.parse(out) as { entries: string[] }).entries.toSorted(), expected)
-    const files = await filesOf(output)
-    t.deepEqual(Object.keys(files).sort(), expected)
-    for (const [name, text] of Object.entries(files)) t.deepEqual(leaks(text, canaries.made), [], name)
-    t.regex(files['versions.json'] ?? '', /"moorage": "v\d/)
-    t.regex(files['settings.json'] ?? '', /"databaseUrl"|"database-url"|database/i)
-    t.regex(files['doctor.json'] ?? '', /"findings"/)
-    t.regex(files['migrations.json'] ?? '', /0020-tasks/)
-    t.regex(files['metrics.txt'] ?? '', /^moorage_http_requests_total\{/m)
-    const kept = (files['log.txt'] ?? '').split('\n')
-    t.true(kept.some((each) => each.includes('"route":"/orgs"') && each.includes('"requestId"')))
-    t.true(kept.some((each) => each.includes('"job":"mail.deliver"') && each.includes('a job failed')))
-    t.true(
-      kept.some((each) => each.includes('TypeError') && each.includes('make x.js:7') && each.includes('ECONNREFUSED')),
-    )
-    t.true(kept.includes('1 lines that are not in JSON were left out.'))
-    const again = await run(['support-bundle', '--output', output])
-    t.deepEqual([again.code, again.err], [1, `${output} cannot be written: EEXIST.`])
-  },
-)
+test.serial('a bundle of a busy service contains diagnostics and no secret', async (t) => {
+  const service = await startPopulatedService()
+  t.teardown(() => service.stop())
+  const canaries = makeCanaries()
+  canaries.keep('token of the admin', service.adminToken)
+  const database = join(folder, 'planted.sqlite')
+  writeFileSync(
+    database,
+    readSqliteFile(service.databasePath, (file) => file.serialize()),
+  )
+  t.true((await plantInTables(database, canaries.fresh)) > 100)
+  const line = (fields: object): string =>
+    JSON.stringify({ level: 30, time: '2026-11-27T00:00:00.000Z', v: 0, ...fields })
+  const log = join(folder, 'moorage.log')
+  writeFileSync(
+    log,
+    [
+      service.logText().trimEnd(),
+      line({ msg: `said ${canaries.fresh('message')} of ${service.adminToken}` }),
+      line({
+        msg: 'request',
+        requestId: canaries.fresh('request id'),
+        route: `/${canaries.fresh('route')}`,
+        url: canaries.fresh('url'),
+      }),
+      line({
+        msg: 'a job failed',
+        job: 'mail.deliver',
+        reason: canaries.fresh('reason'),
+        ip: canaries.fresh('address'),
+      }),
+      line({
+        msg: 'request failed',
+        operation: 'orgs.create',
+        error: {
+          name: 'TypeError',
+          message: canaries.fresh('message of an error'),
+          at: ['at make (file:///srv/moorage/dist/core/x.js:7:3)', `at ${canaries.fresh('place')}`],
+          cause: { name: 'Error', code: 'ECONNREFUSED', message: canaries.fresh('cause') },
+        },
+      }),
+      `plain text with ${canaries.fresh('plain line')}`,
+      '',
+    ].join('\n'),
+  )
+  const output = join(folder, 'busy.tar.gz')
+  const { code, out } = await run(['support-bundle', '--output', output, '--log', log, '--json'], {
+    MOORAGE_DATABASE_URL: `sqlite:${database}`,
+    MOORAGE_OPS_LISTEN: new URL(service.opsUrl).host,
+    MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
+  })
+  t.is(code, 0)
+  t.is(statSync(output).mode & 0o777, 0o600)
+  t.deepEqual((JSON.parse(out) as { entries: string[] }).entries.toSorted(), expected)
+  const files = await filesOf(output)
+  t.deepEqual(Object.keys(files).sort(), expected)
+  for (const [name, text] of Object.entries(files)) t.deepEqual(leaks(text, canaries.made), [], name)
+  t.regex(files['versions.json'] ?? '', /"moorage": "v\d/)
+  t.regex(files['settings.json'] ?? '', /"databaseUrl"|"database-url"|database/i)
+  t.regex(files['doctor.json'] ?? '', /"findings"/)
+  t.regex(files['migrations.json'] ?? '', /0020-tasks/)
+  t.regex(files['metrics.txt'] ?? '', /^moorage_http_requests_total\{/m)
+  const kept = (files['log.txt'] ?? '').split('\n')
+  t.true(kept.some((each) => each.includes('"route":"/orgs"') && each.includes('"requestId"')))
+  t.true(kept.some((each) => each.includes('"job":"mail.deliver"') && each.includes('a job failed')))
+  t.true(
+    kept.some((each) => each.includes('TypeError') && each.includes('make x.js:7') && each.includes('ECONNREFUSED')),
+  )
+  t.true(kept.includes('1 lines that are not in JSON were left out.'))
+  const again = await run(['support-bundle', '--output', output])
+  t.deepEqual([again.code, again.err], [1, `${output} cannot be written: EEXIST.`])
+})
 
-test.serial(
-  'no secret of a setting is in a bundle, whatever the setting, also where the doctor finds it wrong',
-  async (t) => {
-    const rows = settingsOf(await loadParts())
-    const canaries = makeCanaries()
-    const environment: Record<string, string> = {}
-    for (const { env, type } of Object.values(rows)) {
-      if (!type.isSecret) continue
-      const planted = canaries.fresh(env)
-      const form = [
-        planted,
-        `mysql://user:${planted}@127.0.0.1:1/moorage`,
-        `smtp://user:${planted}@127.0.0.1:1`,
-        `nats://${planted}@127.0.0.1:1`,
-        `s3://key:${planted}@127.0.0.1/bucket/prefix?region=eu-central-1`,
-        `https://user:${planted}@127.0.0.1:1`,
-      ].find((text) => isRight(type.parse(text)))
-      t.truthy(form, env)
-      environment[env] = form ?? ''
-    }
-    t.true(canaries.made.length >= 5)
-    const output = join(folder, 'settings.tar.gz')
-    const { code } = await run(['support-bundle', '--output', output], {
-      ...environment,
-      MOORAGE_OPS_LISTEN: '127.0.0.1:1',
-    })
-    t.is(code, 0)
-    const files = await filesOf(output)
-    for (const [name, text] of Object.entries(files)) t.deepEqual(leaks(text, canaries.made), [], name)
-    t.regex(files['doctor.json'] ?? '', /"state": "problem"/)
-    t.regex(files['metrics.txt'] ?? '', /does not answer/)
-  },
-)
+test.serial("no bundle contains the secret of a setting, including in doctor's findings", async (t) => {
+  const rows = settingsOf(await loadParts())
+  const canaries = makeCanaries()
+  const environment: Record<string, string> = {}
+  for (const { env, type } of Object.values(rows)) {
+    if (!type.isSecret) continue
+    const planted = canaries.fresh(env)
+    const form = [
+      planted,
+      `mysql://user:${planted}@127.0.0.1:1/moorage`,
+      `smtp://user:${planted}@127.0.0.1:1`,
+      `nats://${planted}@127.0.0.1:1`,
+      `s3://key:${planted}@127.0.0.1/bucket/prefix?region=eu-central-1`,
+      `https://user:${planted}@127.0.0.1:1`,
+    ].find((text) => isRight(type.parse(text)))
+    t.truthy(form, env)
+    environment[env] = form ?? ''
+  }
+  t.true(canaries.made.length >= 5)
+  const output = join(folder, 'settings.tar.gz')
+  const { code } = await run(['support-bundle', '--output', output], {
+    ...environment,
+    MOORAGE_OPS_LISTEN: '127.0.0.1:1',
+  })
+  t.is(code, 0)
+  const files = await filesOf(output)
+  for (const [name, text] of Object.entries(files)) t.deepEqual(leaks(text, canaries.made), [], name)
+  t.regex(files['doctor.json'] ?? '', /"state": "problem"/)
+  t.regex(files['metrics.txt'] ?? '', /does not answer/)
+})
 
-test.serial('settings that are not valid are in the bundle as what is wrong with them', async (t) => {
+test.serial('invalid settings are in the bundle as findings', async (t) => {
   const output = join(folder, 'invalid.tar.gz')
   const { code } = await run(['support-bundle', '--output', output], { MOORAGE_LISTEN: 'x' })
   t.is(code, 0)

@@ -32,7 +32,7 @@ const moduleOf = (name: string, text: string): string => {
   return path
 }
 
-test('every suite file is listed, and every suite has a factory of its own, ports that exist and a test', async (t) => {
+test('every suite file is listed with a factory, existing ports and a test', async (t) => {
   const suites = await findSuites()
   const files = sourcesBelow('test').filter((path) => path.endsWith('.suite.ts'))
   t.deepEqual([...new Set(suites.map(({ path }) => `${path}.ts`))].toSorted(), files.toSorted())
@@ -74,7 +74,7 @@ test('a suite needs no package that an installation lacks', (t) => {
   t.true(seen.size > 50)
 })
 
-test('an adapter that keeps the contract passes; what another does not keep is printed with the difference', async (t) => {
+test("a faithful adapter passes, and another one's difference is printed", async (t) => {
   const source = "import { makeSqlRoleStore } from 'moorage/adapters/sql/authz/role-store'\n"
   const good = moduleOf(
     'good.mjs',
@@ -117,7 +117,7 @@ test('an adapter that keeps the contract passes; what another does not keep is p
   t.like(JSON.parse(json.out), { name: 'role-store', kept: 0, cases: { length: 1, 0: { isKept: false } } })
 })
 
-test('wrong use is an error that says what to write instead', async (t) => {
+test('wrong use is an error with the correct form', async (t) => {
   const other = moduleOf('other.mjs', 'export const openMailer = () => undefined\nexport const more = 1')
   const broken = moduleOf('broken.mjs', "throw new Error('broken')")
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
@@ -190,7 +190,7 @@ test('each assertion holds where that of ava holds', async (t) => {
   t.deepEqual(differing, [])
 })
 
-test('a case without an assertion is not kept, and each case has a bench of its own that is closed', async (t) => {
+test('a case needs an assertion and has a fixture of its own', async (t) => {
   const events: string[] = []
   const suite = contractSuite<{ readonly n: number; close(): Promise<void> }>(
     { name: 'sample', ports: ['Sample'], needs: 'Nothing.' },

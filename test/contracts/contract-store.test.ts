@@ -40,7 +40,7 @@ for (const database of eachDatabase()) {
   declareSuite(contractStoreSuite, `${database.name}: contracts`, open)
   declareSuite(bindingStoreSuite, `${database.name}: bindings`, open)
 
-  test(`${database.name}: reads take a constant number of statements, however many rows there are`, async (t) => {
+  test(`${database.name}: reads take a constant number of statements`, async (t) => {
     const db = await opened()
     try {
       const runner = countingRunner(db)

@@ -90,7 +90,7 @@ test('a contract is listed to its owner with its state, and to no other account'
   await expectStatus(as(stranger, 'GET', `${base}?org=${org}`), 403)
 })
 
-test('a contract of another account is 404, in its history 403, also under the own organization', async (t) => {
+test('a contract of another account is 404, and its history 403', async (t) => {
   const { id } = await contract()
   for (const account of [org, otherOrg]) {
     await expectStatus(as(stranger, 'GET', `${base}/${id}?org=${account}`), 404)
@@ -105,7 +105,7 @@ test('a contract of another account is 404, in its history 403, also under the o
   t.false('usageAlertAdmin' in seen.emails)
 })
 
-test('preferences: absent and null change nothing, one address is a list, an empty list clears, an invalid one is refused whole', async (t) => {
+test('preferences keep absent fields, clear empty lists and refuse invalid ones', async (t) => {
   const { id } = await contract()
   const put = (body: unknown) => as(owner, 'PUT', `${base}/${id}/preferences?org=${org}`, body)
   t.deepEqual(
@@ -126,7 +126,7 @@ test('preferences: absent and null change nothing, one address is a list, an emp
   t.deepEqual(await events(id), ['contract.created', 'preferences.updated', 'preferences.updated'])
 })
 
-test('clusters are bound all or none, shown with their status, renamed, retagged for all contracts, and removed', async (t) => {
+test('clusters are bound all or none, renamed, retagged and removed', async (t) => {
   const [first, second] = [await contract(), await contract()]
   const [a, b] = [randomUUID(), randomUUID()]
   const bind = (id: number, body: unknown) => as(owner, 'POST', `${base}/${id}/clusters?org=${org}`, body)
@@ -175,7 +175,7 @@ test('clusters are bound all or none, shown with their status, renamed, retagged
   ])
 })
 
-test('one cluster is assigned to several contracts, or to none if one of them is not usable', async (t) => {
+test('one cluster is assigned to several contracts or to none of them', async (t) => {
   const [first, second, expired, foreign] = [
     await contract(),
     await contract(),
@@ -206,7 +206,7 @@ test('one cluster is assigned to several contracts, or to none if one of them is
   t.deepEqual(licensed.find(({ cluster }) => cluster === uid)?.associatedContractIDs, [first.id, second.id])
 })
 
-test('the status of many clusters keeps the order of the request; what is wrong with one is its error', async (t) => {
+test('the status of many clusters keeps their order, with errors in place', async (t) => {
   const { id } = await contract()
   const uid = randomUUID()
   await expectStatus(
@@ -265,7 +265,7 @@ test('a member without rights on contracts reads nothing and changes nothing', a
   t.deepEqual(await statuses(outsider), [403, 403, 403, 403, 403, 200, 403])
 })
 
-test('the vendor extends, revokes and deletes a contract; terms that make no sense are refused', async (t) => {
+test('the vendor extends, revokes and deletes a contract, with valid terms only', async (t) => {
   const { id } = await contract({ products: ['database', 'vault'] })
   const at = `/api/v1/contracts/${id}`
   for (const body of [
@@ -312,7 +312,7 @@ test('two requests that bind the same cluster at once: one is 201, the other 400
   t.deepEqual(statuses.sort(), [201, 400, 400, 400])
 })
 
-test('a site admin asks for the status of clusters of any account; its owner does not by these routes', async (t) => {
+test('only site admins read the status of clusters of any account', async (t) => {
   const { id } = await contract()
   const uid = randomUUID()
   await expectStatus(admin('POST', `/api/v1/contracts/${id}/clusters`, [{ cluster: uid, displayName: 'Delta' }]), 201)

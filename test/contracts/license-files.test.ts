@@ -117,7 +117,7 @@ const made = (): Promise<LicenseAuthority> =>
   signer.makeAuthority({ organization: 'Vendor', notBefore: inDays(-2), notAfter: inDays(400) })
 const request = { now, feature: undefined, revocations: undefined }
 
-test('the subject of a license has the product line as business category, and no country', async (t) => {
+test("a license's subject has a business category and no country", async (t) => {
   const authority = await made()
   const { certificatePem } = await signer.sign(authority, content({ productLine: 'database' }))
   const [certificate] = certificatesIn(certificatePem)
@@ -187,7 +187,7 @@ test('an authority that verifiers would refuse cannot be set up', async (t) => {
     t.regex((await signer.faultOf(good, when)) ?? '', /outside of its validity/)
 })
 
-test('a wildcard license is for every cluster, if it names the organization of its authority', async (t) => {
+test('a wildcard license needs the organization of its authority', async (t) => {
   const authority = await made()
   const trusted = certificatesIn(authority.certificatePem)
   const faults = async (clusterUid: string, cluster: string = uid) =>
@@ -217,7 +217,7 @@ test('a license is refused once its authority has expired', async (t) => {
   t.regex(licenseFaults(license, { ...request, now: inDays(2) }).join(), /authority that signed it expired/)
 })
 
-test('several revocation lists in one text count together; an unsigned or expired one is no list', async (t) => {
+test('several valid revocation lists in one text count together', async (t) => {
   const [first, second] = [await made(), await made()]
   const listOf = (authority: LicenseAuthority, serial: string) =>
     signer.signRevocations(authority, [{ serial, at: now }], now, inDays(7))

@@ -97,7 +97,7 @@ const file = (name: string, text: string): string => {
   return path
 }
 
-test.serial('without an authority no license is issued, and the answer says what to do', async (t) => {
+test.serial('without an authority issuing explains the remedy', async (t) => {
   const answer = await issue(await bound())
   t.is(answer.status, 500, answer.text)
   t.regex(answer.text, /moorage licenses init/)
@@ -105,7 +105,7 @@ test.serial('without an authority no license is issued, and the answer says what
   await addAuthority(service, { organization: 'Vendor, "Inc."' })
 })
 
-test.serial('OpenSSL accepts a license, and reads features, flags, cluster and mail address from it', async (t) => {
+test.serial('OpenSSL accepts a license and reads its features and cluster', async (t) => {
   const cluster = await bound()
   const answer = await expectStatus(issue(cluster), 200)
   t.like(answer.json.contract, {
@@ -127,196 +127,178 @@ test.serial('OpenSSL accepts a license, and reads features, flags, cluster and m
     t.true(shown.includes(part), `${part} in\n${shown}`)
 })
 
-test.serial(
-  'a license is refused for another cluster, a foreign authority, outside of its window, and for a feature that it lacks',
-  async (t) => {
-    const cluster = await bound()
-    const pem = await issued(cluster)
-    const trusted = certificatesIn(await authorities())
-    const faults = (
-      changes: {
-        readonly uid?: string
-        readonly ca?: readonly X509Certificate[]
-        readonly now?: Date
-        readonly feature?: string
-      } = {},
-    ) =>
-      licenseFaults(readLicense(pem, changes.ca ?? trusted, changes.uid ?? cluster.uid), {
-        now: changes.now ?? new Date(),
-        feature: changes.feature,
-        revocations: undefined,
-      })
-    t.deepEqual(faults(), [])
-    t.deepEqual(faults({ uid: cluster.uid.toUpperCase(), feature: 'db-basic' }), [])
-    t.deepEqual(faults({ uid: randomUUID() }), ['It is for another cluster.'])
-    t.deepEqual(faults({ uid: `x.${cluster.uid}` }), ['It is for another cluster.'])
-    t.deepEqual(faults({ ca: [] }), ['It is not signed by a known authority.'])
-    t.deepEqual(faults({ ca: [new X509Certificate(pem)] }), ['It is not signed by a known authority.'])
-    t.deepEqual(faults({ feature: 'db-other' }), ['It does not license the feature db-other.'])
-    t.regex(faults({ now: new Date((nowSeconds + 90 * day + 1) * 1000) })[0]!, /expired/)
-    t.regex(faults({ now: new Date((nowSeconds - 2 * day) * 1000) })[0]!, /not valid before/)
-    const { notBefore, notAfter, flags } = readLicense(pem, trusted, undefined)
-    t.true(notBefore.getTime() >= (nowSeconds - day) * 1000 && notBefore.getTime() <= Date.now())
-    t.is(notAfter.getTime(), (nowSeconds + 90 * day) * 1000)
-    t.deepEqual(flags, { ActivationMode: 'full', DisableAnalytics: 'true', Restrictions: '{"regions":["eu"]}' })
-  },
-)
+test.serial('a license is refused for a wrong cluster, authority, time or feature', async (t) => {
+  const cluster = await bound()
+  const pem = await issued(cluster)
+  const trusted = certificatesIn(await authorities())
+  const faults = (
+    changes: {
+      readonly uid?: string
+      readonly ca?: readonly X509Certificate[]
+      readonly now?: Date
+      readonly feature?: string
+    } = {},
+  ) =>
+    licenseFaults(readLicense(pem, changes.ca ?? trusted, changes.uid ?? cluster.uid), {
+      now: changes.now ?? new Date(),
+      feature: changes.feature,
+      revocations: undefined,
+    })
+  t.deepEqual(faults(), [])
+  t.deepEqual(faults({ uid: cluster.uid.toUpperCase(), feature: 'db-basic' }), [])
+  t.deepEqual(faults({ uid: randomUUID() }), ['It is for another cluster.'])
+  t.deepEqual(faults({ uid: `x.${cluster.uid}` }), ['It is for another cluster.'])
+  t.deepEqual(faults({ ca: [] }), ['It is not signed by a known authority.'])
+  t.deepEqual(faults({ ca: [new X509Certificate(pem)] }), ['It is not signed by a known authority.'])
+  t.deepEqual(faults({ feature: 'db-other' }), ['It does not license the feature db-other.'])
+  t.regex(faults({ now: new Date((nowSeconds + 90 * day + 1) * 1000) })[0]!, /expired/)
+  t.regex(faults({ now: new Date((nowSeconds - 2 * day) * 1000) })[0]!, /not valid before/)
+  const { notBefore, notAfter, flags } = readLicense(pem, trusted, undefined)
+  t.true(notBefore.getTime() >= (nowSeconds - day) * 1000 && notBefore.getTime() <= Date.now())
+  t.is(notAfter.getTime(), (nowSeconds + 90 * day) * 1000)
+  t.deepEqual(flags, { ActivationMode: 'full', DisableAnalytics: 'true', Restrictions: '{"regions":["eu"]}' })
+})
 
-test.serial(
-  'asked again, and by ten requests at once, the same license comes back; a change of the contract makes a new one',
-  async (t) => {
-    const cluster = await bound()
-    const all = await Promise.all(Array.from({ length: 10 }, () => issued(cluster)))
-    t.is(new Set(all).size, 1)
-    t.is(await issued(cluster), all[0]!)
-    await expectStatus(
-      admin('PUT', `/api/v1/contracts/${cluster.id}`, { features: ['db-basic', 'db-backup', 'db-more'] }),
-      200,
-    )
-    const renewed = await issued(cluster)
-    t.not(renewed, all[0]!)
-    t.deepEqual(readLicense(renewed, [], undefined).features, ['db-backup', 'db-basic', 'db-more'])
-    const history = (await expectStatus(admin('GET', `/api/v1/contracts/${cluster.id}/audit?limit=50`), 200)).json as {
-      event: string
-      addedBy: string
-    }[]
+test.serial('repeated and concurrent requests get the same license until a change', async (t) => {
+  const cluster = await bound()
+  const all = await Promise.all(Array.from({ length: 10 }, () => issued(cluster)))
+  t.is(new Set(all).size, 1)
+  t.is(await issued(cluster), all[0]!)
+  await expectStatus(
+    admin('PUT', `/api/v1/contracts/${cluster.id}`, { features: ['db-basic', 'db-backup', 'db-more'] }),
+    200,
+  )
+  const renewed = await issued(cluster)
+  t.not(renewed, all[0]!)
+  t.deepEqual(readLicense(renewed, [], undefined).features, ['db-backup', 'db-basic', 'db-more'])
+  const history = (await expectStatus(admin('GET', `/api/v1/contracts/${cluster.id}/audit?limit=50`), 200)).json as {
+    event: string
+    addedBy: string
+  }[]
+  t.deepEqual(
+    history.filter(({ event }) => event === 'license.issued').map(({ addedBy }) => addedBy),
+    [`${owner.login}@example.com`, `${owner.login}@example.com`],
+  )
+})
+
+test.serial('contracts that cannot issue are 405, and missing ones 404', async (t) => {
+  for (const changes of [{ allowOffline: false }, { revoke: true }])
+    await (async () => {
+      const { revoke, ...terms } = changes as { revoke?: boolean }
+      const cluster = await bound(terms)
+      if (revoke === true) await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
+      t.is((await issue(cluster)).status, 405)
+    })()
+  const cluster = await bound()
+  t.is((await issue({ ...cluster, ccId: 999_999 })).status, 404)
+  t.is((await issue({ ...cluster, id: 999_999 })).status, 404)
+})
+
+test.serial('revoking a contract lists its licenses for OpenSSL, Node and the command', async (t) => {
+  const cluster = await bound()
+  const pem = await issued(cluster)
+  await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
+  const [ca, crl] = [await authorities(), await revocations()]
+  t.regex(
+    openssl('verify', '-crl_check', '-CAfile', file('ca', ca), '-CRLfile', file('crl', crl), file('license', pem)),
+    /certificate revoked/,
+  )
+  const read = await revocationsIn(crl, certificatesIn(ca), new Date())
+  t.deepEqual(
+    licenseFaults(readLicense(pem, certificatesIn(ca), cluster.uid), {
+      now: new Date(),
+      feature: undefined,
+      revocations: read,
+    }),
+    ['It was revoked.'],
+  )
+  const command = (...args: readonly string[]): { readonly status: number; readonly out: string } => {
+    try {
+      return {
+        status: 0,
+        out: execFileSync(
+          process.execPath,
+          ['composition/bin/moorage.mjs', 'licenses', 'verify', '--ca', file('ca', ca), ...args],
+          { encoding: 'utf8' },
+        ),
+      }
+    } catch (error) {
+      const { status, stdout } = error as { status: number; stdout: string }
+      return { status, out: stdout }
+    }
+  }
+  const good = await issued(await bound())
+  t.like(command(file('license', good)), { status: 0 })
+  const refused = command('--crl', file('crl', crl), '--cluster', cluster.uid, file('license', pem))
+  t.is(refused.status, 1)
+  t.regex(refused.out, /It was revoked/)
+})
+
+test.serial('a limited offline license stays the same until half of its time', async (t) => {
+  const cluster = await bound({ restrictions: '{"offlineTtlDays":30}' })
+  const pem = await issued(cluster)
+  t.is(await issued(cluster), pem)
+  const { notBefore, notAfter } = readLicense(pem, [], undefined)
+  t.true(notAfter.getTime() - notBefore.getTime() <= (30 * day + 301) * 1000)
+  const shortened = await bound()
+  const long = await issued(shortened)
+  await expectStatus(admin('PUT', `/api/v1/contracts/${shortened.id}`, { end: nowSeconds + 20 * day }), 200)
+  const short = await issued(shortened)
+  t.not(short, long)
+  t.is(readLicense(short, [], undefined).notAfter.getTime(), (nowSeconds + 20 * day) * 1000)
+})
+
+test.serial('a license of a replaced authority stays valid under both certificates', async (t) => {
+  const cluster = await bound()
+  const before = await issued(cluster)
+  await addAuthority(service, { rotate: true })
+  const after = await issued(cluster)
+  const trusted = certificatesIn(await authorities())
+  t.is(trusted.length, 2)
+  t.not(after, before)
+  t.deepEqual(
+    trusted.map(({ subject }) => subject),
+    Array(2).fill(trusted[1]?.subject),
+    'the organization of the replaced one',
+  )
+  for (const pem of [before, after])
     t.deepEqual(
-      history.filter(({ event }) => event === 'license.issued').map(({ addedBy }) => addedBy),
-      [`${owner.login}@example.com`, `${owner.login}@example.com`],
-    )
-  },
-)
-
-test.serial(
-  'revoked, expired, scheduled and online-only contracts are 405, a missing contract or cluster is 404',
-  async (t) => {
-    for (const changes of [{ allowOffline: false }, { revoke: true }])
-      await (async () => {
-        const { revoke, ...terms } = changes as { revoke?: boolean }
-        const cluster = await bound(terms)
-        if (revoke === true) await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
-        t.is((await issue(cluster)).status, 405)
-      })()
-    const cluster = await bound()
-    t.is((await issue({ ...cluster, ccId: 999_999 })).status, 404)
-    t.is((await issue({ ...cluster, id: 999_999 })).status, 404)
-  },
-)
-
-test.serial(
-  'revoking a contract puts its licenses on the revocation list, which OpenSSL, Node and the command agree on',
-  async (t) => {
-    const cluster = await bound()
-    const pem = await issued(cluster)
-    await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
-    const [ca, crl] = [await authorities(), await revocations()]
-    t.regex(
-      openssl('verify', '-crl_check', '-CAfile', file('ca', ca), '-CRLfile', file('crl', crl), file('license', pem)),
-      /certificate revoked/,
-    )
-    const read = await revocationsIn(crl, certificatesIn(ca), new Date())
-    t.deepEqual(
-      licenseFaults(readLicense(pem, certificatesIn(ca), cluster.uid), {
+      licenseFaults(readLicense(pem, trusted, cluster.uid), {
         now: new Date(),
         feature: undefined,
-        revocations: read,
+        revocations: undefined,
       }),
-      ['It was revoked.'],
+      [],
     )
-    const command = (...args: readonly string[]): { readonly status: number; readonly out: string } => {
-      try {
-        return {
-          status: 0,
-          out: execFileSync(
-            process.execPath,
-            ['composition/bin/moorage.mjs', 'licenses', 'verify', '--ca', file('ca', ca), ...args],
-            { encoding: 'utf8' },
-          ),
-        }
-      } catch (error) {
-        const { status, stdout } = error as { status: number; stdout: string }
-        return { status, out: stdout }
-      }
-    }
-    const good = await issued(await bound())
-    t.like(command(file('license', good)), { status: 0 })
-    const refused = command('--crl', file('crl', crl), '--cluster', cluster.uid, file('license', pem))
-    t.is(refused.status, 1)
-    t.regex(refused.out, /It was revoked/)
-  },
-)
-
-test.serial(
-  'a contract that limits offline licenses to some days gives the same license until half of that time has passed',
-  async (t) => {
-    const cluster = await bound({ restrictions: '{"offlineTtlDays":30}' })
-    const pem = await issued(cluster)
-    t.is(await issued(cluster), pem)
-    const { notBefore, notAfter } = readLicense(pem, [], undefined)
-    t.true(notAfter.getTime() - notBefore.getTime() <= (30 * day + 301) * 1000)
-    const shortened = await bound()
-    const long = await issued(shortened)
-    await expectStatus(admin('PUT', `/api/v1/contracts/${shortened.id}`, { end: nowSeconds + 20 * day }), 200)
-    const short = await issued(shortened)
-    t.not(short, long)
-    t.is(readLicense(short, [], undefined).notAfter.getTime(), (nowSeconds + 20 * day) * 1000)
-  },
-)
-
-test.serial(
-  'a license of a replaced authority stays valid, new ones are signed by the new one, and both are published',
-  async (t) => {
-    const cluster = await bound()
-    const before = await issued(cluster)
-    await addAuthority(service, { rotate: true })
-    const after = await issued(cluster)
-    const trusted = certificatesIn(await authorities())
-    t.is(trusted.length, 2)
-    t.not(after, before)
-    t.deepEqual(
-      trusted.map(({ subject }) => subject),
-      Array(2).fill(trusted[1]?.subject),
-      'the organization of the replaced one',
-    )
-    for (const pem of [before, after])
-      t.deepEqual(
-        licenseFaults(readLicense(pem, trusted, cluster.uid), {
-          now: new Date(),
-          feature: undefined,
-          revocations: undefined,
-        }),
-        [],
+  t.deepEqual(
+    [before, after].map((pem) => readLicense(pem, trusted.slice(0, 1), cluster.uid).isTrusted),
+    [false, true],
+  )
+  for (const pem of [before, after]) {
+    const hex = `0x${new X509Certificate(pem).serialNumber}`
+    for (const serial of [hex, BigInt(hex).toString()]) {
+      const own = certificatesIn(
+        (await expectStatus(service.send('GET', `/api/v1/licenses/ca.pem?license=${serial}`), 200)).text,
       )
-    t.deepEqual(
-      [before, after].map((pem) => readLicense(pem, trusted.slice(0, 1), cluster.uid).isTrusted),
-      [false, true],
+      t.deepEqual([own.length, readLicense(pem, own.slice(0, 1), cluster.uid).isTrusted], [2, true], serial)
+    }
+  }
+  await expectStatus(service.send('GET', '/api/v1/licenses/ca.pem?license=1'), 404)
+  for (const wrong of ['x', '-1', '0x'])
+    t.true((await service.send('GET', `/api/v1/licenses/ca.pem?license=${wrong}`)).status >= 400, wrong)
+  const [ca, crl] = [file('ca', await authorities()), file('crl', await revocations())]
+  // A verifier whose clock is four minutes behind.
+  const behind = String(nowSeconds - 240)
+  for (const pem of [before, after])
+    t.regex(
+      openssl('verify', '-crl_check', '-attime', behind, '-CAfile', ca, '-CRLfile', crl, file('license', pem)),
+      /OK\n$/,
     )
-    for (const pem of [before, after]) {
-      const hex = `0x${new X509Certificate(pem).serialNumber}`
-      for (const serial of [hex, BigInt(hex).toString()]) {
-        const own = certificatesIn(
-          (await expectStatus(service.send('GET', `/api/v1/licenses/ca.pem?license=${serial}`), 200)).text,
-        )
-        t.deepEqual([own.length, readLicense(pem, own.slice(0, 1), cluster.uid).isTrusted], [2, true], serial)
-      }
-    }
-    await expectStatus(service.send('GET', '/api/v1/licenses/ca.pem?license=1'), 404)
-    for (const wrong of ['x', '-1', '0x'])
-      t.true((await service.send('GET', `/api/v1/licenses/ca.pem?license=${wrong}`)).status >= 400, wrong)
-    const [ca, crl] = [file('ca', await authorities()), file('crl', await revocations())]
-    // A verifier whose clock is four minutes behind.
-    const behind = String(nowSeconds - 240)
-    for (const pem of [before, after])
-      t.regex(
-        openssl('verify', '-crl_check', '-attime', behind, '-CAfile', ca, '-CRLfile', crl, file('license', pem)),
-        /OK\n$/,
-      )
-    await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
-    const revokedNow = async () => {
-      const list = await makeListRevocations(revocationDeps())()
-      return revocationsIn(unwrap(list), trusted, new Date())
-    }
-    const { revoked } = await revokedNow()
-    for (const pem of [before, after]) t.true(revoked.has(readLicense(pem, trusted, undefined).serial))
-  },
-)
+  await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
+  const revokedNow = async () => {
+    const list = await makeListRevocations(revocationDeps())()
+    return revocationsIn(unwrap(list), trusted, new Date())
+  }
+  const { revoked } = await revokedNow()
+  for (const pem of [before, after]) t.true(revoked.has(readLicense(pem, trusted, undefined).serial))
+})

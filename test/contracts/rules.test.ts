@@ -98,7 +98,7 @@ test('a contract is in force from its start to just before its end, to the milli
   )
 })
 
-test('a UID is read without regard to case; no other text is one', (t) => {
+test('a UID is read in any case, and other texts are refused', (t) => {
   fc.assert(
     fc.property(fc.uuid({ version: [1, 3, 4, 5, 7] }), (uid) => {
       t.deepEqual(unwrap(parseClusterUid(uid.toUpperCase())), uid)
@@ -168,7 +168,7 @@ test('recipients are trimmed, their domains in lower case, once each', (t) => {
   t.true(isLeft(parseRecipients(['', 'x', '@example.com', 'a@'])))
 })
 
-test('duplicate features are those that other contracts of the same product have too', (t) => {
+test('duplicate features are those of other contracts of the product', (t) => {
   const contract = fc.record({
     id: fc.integer({ min: 1, max: 9 }).map((id) => id as ContractId),
     product: fc.constantFrom('database', 'vault'),
@@ -190,7 +190,7 @@ test('duplicate features are those that other contracts of the same product have
   )
 })
 
-test('terms that were accepted are accepted again without a change, and an absent field changes nothing', (t) => {
+test('accepted terms are accepted again, and absent fields change nothing', (t) => {
   fc.assert(
     fc.property(draft, (given) => {
       const contract = stored(given)
@@ -268,7 +268,7 @@ test('terms that say no more have ten trials that are off, and nothing else on',
   })
 })
 
-test('a contract with a life of licenses that cannot be read, from before it was refused, can be changed', (t) => {
+test('a contract with an unreadable earlier license life can be changed', (t) => {
   const restrictions = '{"offlineTtlDays":"30"}'
   fc.assert(
     fc.property(draft, (given) => {
@@ -282,7 +282,7 @@ test('a contract with a life of licenses that cannot be read, from before it was
   )
 })
 
-test('no body or query throws in a codec, and what decodes encodes to what decodes the same', (t) => {
+test('codecs never throw, and decoded values survive a round trip', (t) => {
   for (const codec of [
     AddContractParams,
     ContractParams,
@@ -315,7 +315,7 @@ test('no body or query throws in a codec, and what decodes encodes to what decod
   ])
 })
 
-test('an owner sees no address of the vendor; a site admin does', (t) => {
+test('only site admins see addresses of the vendor', (t) => {
   fc.assert(
     fc.property(draft, instant, (given, now) => {
       const contract = stored({
@@ -334,7 +334,7 @@ test('an owner sees no address of the vendor; a site admin does', (t) => {
   )
 })
 
-test('revocation lists are made again at once when there is another authority, else once a minute', async (t) => {
+test('revocation lists are rebuilt for a new authority, else once a minute', async (t) => {
   const made: number[] = []
   const clock = { at: Date.parse('2028-03-01T00:00:00Z') }
   const present = [1]

@@ -172,7 +172,7 @@ test.serial('a form or body that is refused creates nothing and stores nothing',
   t.deepEqual(readdirSync(documents), [])
 })
 
-test.serial('the document of a contract is removed once, its links end, and its history says so', async (t) => {
+test.serial('removing a document ends its links and is in its history', async (t) => {
   const { id } = await create({ document: pdf('old').toString('base64') })
   const link = (await expectStatus(admin('GET', `/${id}/document`), 200)).json as unknown as string
   await expectStatus(admin('DELETE', `/${id}/document`), 200)
@@ -211,7 +211,7 @@ test('the products of the file are listed with their defaults, to site admins on
   await expectStatus(service.send('GET', '/api/v1/contracts/available_products', { token: owner.token }), 403)
 })
 
-test('a file of products that is not as documented keeps the service from starting, and says why', async (t) => {
+test('an invalid product file stops the start with the reason', async (t) => {
   for (const bad of [
     '',
     '[]',
@@ -244,7 +244,7 @@ test('a file of products that is not as documented keeps the service from starti
   }
 })
 
-test('one license is revoked; the contract and its other licenses stay, and the next request gets another one', async (t) => {
+test('revoking one license keeps the contract and its other licenses', async (t) => {
   const { id } = await create()
   const other = await create()
   const uid = randomUUID()
@@ -286,7 +286,7 @@ test('one license is revoked; the contract and its other licenses stay, and the 
   t.is(events.filter(({ event }) => event === 'license.revoked').length, 1)
 })
 
-test('values of a license proxy have a license of the cluster for each contract, or nothing is issued', async (t) => {
+test('license proxy values have a license of each contract or are refused', async (t) => {
   const cluster = randomUUID()
   const [first, second, online, unbound] = [
     await create(),

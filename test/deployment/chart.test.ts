@@ -207,7 +207,7 @@ test('values that would not work are refused before anything is sent', async (t)
     )
 })
 
-test('the API server accepts what the chart makes of each pair of values; its pods keep the restricted standard', async (t) => {
+test('the API server accepts each pair of chart values under the restricted standard', async (t) => {
   t.timeout(300_000)
   const server = (await kubernetes())!
   const cli = makeHelmCli((await helm())!.helm4, server.kubeconfig())

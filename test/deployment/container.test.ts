@@ -41,7 +41,7 @@ unset IMAGE DATA
 exec "$chroot" --userspec="$OWNER" "$image" "$@"
 `
 
-test('the image has no shell and no root, and serves from a read-only file system until SIGTERM', async (t) => {
+test('the image has no shell, no root and a read-only file system', async (t) => {
   t.timeout(1_800_000)
   if (process.getuid?.() !== 0)
     return t.fail('Images are built as root here. Switch the test off with --without containers.')

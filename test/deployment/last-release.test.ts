@@ -11,7 +11,7 @@ import { compareReads, last, startBoth, writeFixtures } from './two-releases.ts'
 
 const test = needing('last-release', 'mariadb')
 
-test('the last release and this one run on one database, and what either writes is right for the other', async (t) => {
+test('the last release and this one share a database correctly', async (t) => {
   t.timeout(600_000)
   const fake = await startFakeKubernetes()
   t.teardown(() => fake.stop())
@@ -49,7 +49,7 @@ test('the last release and this one run on one database, and what either writes 
   t.regex(error.message, /migrated by a newer Moorage/)
 })
 
-test('an upgrade that is given up: the last release serves what this one wrote', async (t) => {
+test('the last release serves data of an upgrade that is rolled back', async (t) => {
   t.timeout(600_000)
   const fake = await startFakeKubernetes()
   t.teardown(() => fake.stop())

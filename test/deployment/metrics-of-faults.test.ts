@@ -233,7 +233,7 @@ const scrapedAs = (series: string): string => `${series}{instance="a:3002",job="
 const valuesOf = ({ before, during, after }: Phases): string =>
   [`${before}x${minutes.before - 1}`, `${during}x${minutes.during - 1}`, `${after}x${minutes.after - 1}`].join(' ')
 
-onPromtool.serial('the alerts of both fire on the lines as they were scraped, and end with the fault', async (t) => {
+onPromtool.serial('both alerts fire on the scraped lines and end with the fault', async (t) => {
   const most = isSwitchedOff('mariadb') ? 2 : 3
   t.is(seen.changes.length, disk === undefined ? most - 1 : most)
   t.true(seen.lines.length > 0)

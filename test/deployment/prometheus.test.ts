@@ -75,7 +75,7 @@ const emptyOnGoodDays: readonly string[] = [
   'max by (job_id) (moorage_job_running_seconds) > 0',
 ]
 
-test('a real Prometheus scrapes the service, runs each query of the dashboard and evaluates each alert', async (t) => {
+test('Prometheus scrapes the service and evaluates each query and alert', async (t) => {
   t.timeout(180_000)
   const service = await startPopulatedService()
   t.teardown(service.stop)

@@ -151,7 +151,7 @@ const startFixture = async (t: ExecutionContext, { name, prepare }: Proxy) => {
 for (const proxy of proxies) {
   const test = needing(proxy.name, 'mariadb', 'kubernetes', 'kubelet', 'kubectl')
 
-  test.serial(`${proxy.name}: watches, websockets and SPDY pass, and the address of the caller is known`, async (t) => {
+  test.serial(`${proxy.name}: watches, websockets and SPDY pass with the caller's address`, async (t) => {
     t.timeout(300_000)
     const fixture = await startFixture(t, proxy)
     const { send, bearer, base } = fixture
@@ -215,7 +215,7 @@ for (const proxy of proxies) {
     t.notRegex(lines(), /"ip":"192\.0\.2\./)
   })
 
-  test.serial(`${proxy.name}: the instances are restarted one after the other and no request fails`, async (t) => {
+  test.serial(`${proxy.name}: instances restart in sequence without a failed request`, async (t) => {
     t.timeout(300_000)
     const { send, bearer, services, instances, start } = await startFixture(t, proxy)
     const failures: string[] = []

@@ -48,15 +48,15 @@ test('a named test that did not pass leaves its line unproven', (t) => {
   t.deepEqual(unprovenLines(table, ['it holds']), [])
 })
 
-test('the picture in docs shows the plugins that there are (draw it again: npm run docs:draw)', (t) => {
+test('the picture shows the present plugins (redraw: npm run docs:draw)', (t) => {
   t.is(readFileSync(drawingPath, 'utf8'), drawArchitecture(ownPlugins))
 })
 
-test('the picture of hubs and spokes is the one that is drawn (draw it again: npm run docs:draw)', (t) => {
+test('the picture of hubs and spokes is current (redraw: npm run docs:draw)', (t) => {
   t.is(readFileSync(clustersDrawingPath, 'utf8'), drawClusters())
 })
 
-test('the picture of usage is the one that is drawn (draw it again: npm run docs:draw)', (t) => {
+test('the picture of usage is current (redraw: npm run docs:draw)', (t) => {
   t.is(readFileSync(usageDrawingPath, 'utf8'), drawUsage())
 })
 

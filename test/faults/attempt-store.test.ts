@@ -10,7 +10,7 @@ import { startFaultProxy } from '../support/fault-proxy.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 
 if (!isSwitchedOff('mariadb')) {
-  test('with the link to the store down, failures count in this process and lock sooner; with it back, the shared count decides again', async (t) => {
+  test('failures count locally while the store is down, and shared ones after', async (t) => {
     const url = new URL(await migratedMysqlUrl())
     const proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
     const direct = await openDatabase(url.href)

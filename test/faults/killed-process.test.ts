@@ -148,7 +148,7 @@ const besiege = async (
   return applied.length
 }
 
-test('a process that is killed again and again has lost nothing that it acknowledged, and does nothing twice', async (t) => {
+test('a repeatedly killed process keeps acknowledged data and repeats nothing', async (t) => {
   await besiege(
     t,
     makeHouse((folder) => `sqlite:${join(folder, 'moorage.sqlite')}`),

@@ -19,7 +19,7 @@ test('a third of the files is for clients, 20,000 connections at most', (t) => {
   t.is(connectionLimit(''), 20_000)
 })
 
-test('clients that take all connections take none from health and metrics, and the service continues after them', async (t) => {
+test('health and metrics answer while clients hold all connections', async (t) => {
   const service = await startServiceProcess({
     settings: { MOORAGE_TLS: 'false' },
     enter: ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`],

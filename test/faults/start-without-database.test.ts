@@ -55,7 +55,7 @@ const startServing = async (t: ExecutionContext, settings: Readonly<Record<strin
   return { child, exited, readyz, livez, output: () => output }
 }
 
-test('a start waits for a database that is away, says so, and continues when it is there', async (t) => {
+test('a start waits for an unavailable database and then continues', async (t) => {
   const url = new URL(await migratedMysqlUrl())
   const link = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
   t.teardown(() => link.close())

@@ -39,7 +39,7 @@ const withSuite = (version: string) => ({
 })
 
 export const declareCoreFeatureCases = (): void => {
-  test.serial('a hub without the bootstrap of the suite gives features to no cluster, and says so', async (t) => {
+  test.serial("a hub without the suite's bootstrap reports that it serves no features", async (t) => {
     const set = await fixture.set()
     await fixture.profile(set, withSuite('v1.0.0'))
     const spoke = await fixture.spoke(set, undefined)
@@ -51,17 +51,14 @@ export const declareCoreFeatureCases = (): void => {
     t.notRegex((await statusOf(set, suite)).reasons?.[spoke] ?? '', said)
   })
 
-  test.serial(
-    'a cluster that stays at a version without values of the suite gets nothing, and it is said',
-    async (t) => {
-      const set = await fixture.set()
-      await fixture.profile(set, withSuite('v1.0.0'))
-      const [kept, following] = [await spokeAt(set, 'v1.0.0', 'v1.0.0'), await spokeAt(set, '', 'v1.0.0')]
-      const { reasons } = await statusOf(set, suite)
-      t.regex(reasons?.[kept] ?? '', /stays at version v1\.0\.0 of the suite, and its profile has no values/)
-      t.notRegex(reasons?.[following] ?? '', /stays at version/)
-    },
-  )
+  test.serial('a cluster at a version without suite values is reported', async (t) => {
+    const set = await fixture.set()
+    await fixture.profile(set, withSuite('v1.0.0'))
+    const [kept, following] = [await spokeAt(set, 'v1.0.0', 'v1.0.0'), await spokeAt(set, '', 'v1.0.0')]
+    const { reasons } = await statusOf(set, suite)
+    t.regex(reasons?.[kept] ?? '', /stays at version v1\.0\.0 of the suite, and its profile has no values/)
+    t.notRegex(reasons?.[following] ?? '', /stays at version/)
+  })
 
   test.serial('without a known version on the hub, no update is possible', async (t) => {
     const set = await fixture.set()
@@ -75,52 +72,49 @@ export const declareCoreFeatureCases = (): void => {
     t.regex((await fixture.ofSet('POST', set, '/auto-update')).json.message, /does not report which version/)
   })
 
-  test.serial(
-    'the spokes of a set follow it once all of them have the version of the hub; a repeated request changes nothing',
-    async (t) => {
-      await fixture.featureSet()
-      await fixture.plant(
-        'featuresets',
-        { name: core },
-        {
-          title: 'Core',
-          description: 'Core',
-          requiredFeatures: [suite, server],
-          chart: { name: 'core', version: '1', sourceRef: { name: 'charts' } },
-        },
-      )
-      await fixture.feature(
-        core,
-        { chart: { name: suite, version: 'v2.0.0', sourceRef: { name: 'charts' } } },
-        undefined,
-        suite,
-      )
-      await fixture.feature(core, {}, undefined, server)
-      const set = await fixture.set()
-      await fixture.profile(set, withSuite('v1.0.0'))
-      const [first, second] = [await spokeAt(set, 'v2.0.0', '2.0.0'), await spokeAt(set, 'v2.0.0', 'v1.0.0')]
-      t.false(await isPossible(set))
-      const refused = await fixture.ofSet('POST', set, '/auto-update')
-      t.like(refused, { status: 400, json: { code: 'AutoUpdateImpossible' } })
-      t.regex(refused.json.message, new RegExp(`not on the latest version v2.0.0 of the suite: ${second}\\.`))
-      t.is(await setVersion(set), 'v1.0.0')
-      await fixture.server.request(
-        'PATCH',
-        `/apis/profile.k8s.appscode.com/v1alpha1/namespaces/${second}/managedclusterprofilebindings/${second}/status`,
-        { status: { observedOpscenterFeaturesVersion: 'v2.0.0' } },
-        { contentType: 'application/merge-patch+json' },
-      )
-      t.true(await isPossible(set))
-      for (const _ of [1, 2]) t.is((await expectStatus(fixture.ofSet('POST', set, '/auto-update'), 200)).text, '')
-      t.is(await setVersion(set), 'v2.0.0')
-      t.deepEqual([await pinnedVersion(first), await pinnedVersion(second)], ['', ''])
-      t.deepEqual(await fixture.auditOf(set), [
-        { action: 'cluster.auto_update_started', changes: { clusterSet: set, version: 'v2.0.0' } },
-      ])
-      await fixture.spoke(set, undefined)
-      t.false(await isPossible(set))
-    },
-  )
+  test.serial('the spokes follow their set once all have the version of the hub', async (t) => {
+    await fixture.featureSet()
+    await fixture.plant(
+      'featuresets',
+      { name: core },
+      {
+        title: 'Core',
+        description: 'Core',
+        requiredFeatures: [suite, server],
+        chart: { name: 'core', version: '1', sourceRef: { name: 'charts' } },
+      },
+    )
+    await fixture.feature(
+      core,
+      { chart: { name: suite, version: 'v2.0.0', sourceRef: { name: 'charts' } } },
+      undefined,
+      suite,
+    )
+    await fixture.feature(core, {}, undefined, server)
+    const set = await fixture.set()
+    await fixture.profile(set, withSuite('v1.0.0'))
+    const [first, second] = [await spokeAt(set, 'v2.0.0', '2.0.0'), await spokeAt(set, 'v2.0.0', 'v1.0.0')]
+    t.false(await isPossible(set))
+    const refused = await fixture.ofSet('POST', set, '/auto-update')
+    t.like(refused, { status: 400, json: { code: 'AutoUpdateImpossible' } })
+    t.regex(refused.json.message, new RegExp(`not on the latest version v2.0.0 of the suite: ${second}\\.`))
+    t.is(await setVersion(set), 'v1.0.0')
+    await fixture.server.request(
+      'PATCH',
+      `/apis/profile.k8s.appscode.com/v1alpha1/namespaces/${second}/managedclusterprofilebindings/${second}/status`,
+      { status: { observedOpscenterFeaturesVersion: 'v2.0.0' } },
+      { contentType: 'application/merge-patch+json' },
+    )
+    t.true(await isPossible(set))
+    for (const _ of [1, 2]) t.is((await expectStatus(fixture.ofSet('POST', set, '/auto-update'), 200)).text, '')
+    t.is(await setVersion(set), 'v2.0.0')
+    t.deepEqual([await pinnedVersion(first), await pinnedVersion(second)], ['', ''])
+    t.deepEqual(await fixture.auditOf(set), [
+      { action: 'cluster.auto_update_started', changes: { clusterSet: set, version: 'v2.0.0' } },
+    ])
+    await fixture.spoke(set, undefined)
+    t.false(await isPossible(set))
+  })
 
   test.serial('a set without spokes, or without the suite, is 400', async (t) => {
     const empty = await fixture.set()
@@ -167,7 +161,7 @@ export const declareCoreFeatureCases = (): void => {
     t.false(await isPossible(set))
   })
 
-  test.serial('the first install on a set adds the core features; they cannot be disabled', async (t) => {
+  test.serial('the first install adds the core features, which cannot be disabled', async (t) => {
     const [set, featureSet] = [await fixture.set(), await fixture.featureSet()]
     const name = await fixture.feature(featureSet)
     await expectStatus(fixture.ofSet('POST', set, '/install-featureset', modelOf(featureSet, { [name]: {} })), 200)
@@ -190,57 +184,51 @@ export const declareCoreFeatureCases = (): void => {
     }
   })
 
-  test.serial(
-    'the core features go last, and with them the profile of the set, also of one that the hub makes itself',
-    async (t) => {
-      await fixture.server.request('POST', '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets', {
-        apiVersion: 'cluster.open-cluster-management.io/v1beta2',
-        kind: 'ManagedClusterSet',
-        metadata: { name: 'default' },
-        spec: {},
-      })
-      for (const set of [await fixture.set(), 'default']) {
-        await expectStatus(install(set, modelOf(core, { [suite]: {}, [server]: {} })), 200)
-        t.is((await disable(set, core, [suite])).status, 422, 'the controllers do nothing with one of them')
-        await expectStatus(disable(set, core), 200)
-        t.is(await fixture.specOf('managedclustersetprofiles', { name: set }), undefined)
-        await expectStatus(disable(set, core), 200)
+  test.serial('the core features are removed last, with the profile of the set', async (t) => {
+    await fixture.server.request('POST', '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets', {
+      apiVersion: 'cluster.open-cluster-management.io/v1beta2',
+      kind: 'ManagedClusterSet',
+      metadata: { name: 'default' },
+      spec: {},
+    })
+    for (const set of [await fixture.set(), 'default']) {
+      await expectStatus(install(set, modelOf(core, { [suite]: {}, [server]: {} })), 200)
+      t.is((await disable(set, core, [suite])).status, 422, 'the controllers do nothing with one of them')
+      await expectStatus(disable(set, core), 200)
+      t.is(await fixture.specOf('managedclustersetprofiles', { name: set }), undefined)
+      await expectStatus(disable(set, core), 200)
+    }
+  })
+
+  test.serial('a spoke without the applied suite work does not have its version', async (t) => {
+    const set = await fixture.set()
+    await fixture.profile(set, withSuite('v2.0.0'))
+    const spoke = await spokeAt(set, '', 'v2.0.0')
+    const check = async () =>
+      (await expectStatus(fixture.ofSet('GET', set, '/auto-update/check'), 200)).json as {
+        possible: boolean
+        reason?: string
       }
-    },
-  )
+    t.deepEqual(await check(), { possible: true })
+    await fixture.plant(
+      'manifestworks',
+      { name: core, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } },
+      { workload: { manifests: [] } },
+      appliedStatus(false, 'helmreleases is forbidden'),
+    )
+    const failed = await check()
+    t.false(failed.possible)
+    t.regex(
+      failed.reason ?? '',
+      new RegExp(`${spoke}: Its agent could not apply what the hub has sent last\\. helmreleases is forbidden`),
+    )
+    t.like((await expectStatus(fixture.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
+      clusters: [{ name: spoke, version: '' }],
+    })
+    t.regex((await fixture.ofSet('POST', set, '/auto-update')).json.message, /could not apply/)
+  })
 
-  test.serial(
-    'a spoke that has not applied the work with the suite, or is away, does not have its version',
-    async (t) => {
-      const set = await fixture.set()
-      await fixture.profile(set, withSuite('v2.0.0'))
-      const spoke = await spokeAt(set, '', 'v2.0.0')
-      const check = async () =>
-        (await expectStatus(fixture.ofSet('GET', set, '/auto-update/check'), 200)).json as {
-          possible: boolean
-          reason?: string
-        }
-      t.deepEqual(await check(), { possible: true })
-      await fixture.plant(
-        'manifestworks',
-        { name: core, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } },
-        { workload: { manifests: [] } },
-        appliedStatus(false, 'helmreleases is forbidden'),
-      )
-      const failed = await check()
-      t.false(failed.possible)
-      t.regex(
-        failed.reason ?? '',
-        new RegExp(`${spoke}: Its agent could not apply what the hub has sent last\\. helmreleases is forbidden`),
-      )
-      t.like((await expectStatus(fixture.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
-        clusters: [{ name: spoke, version: '' }],
-      })
-      t.regex((await fixture.ofSet('POST', set, '/auto-update')).json.message, /could not apply/)
-    },
-  )
-
-  test.serial('the core features leave the hub, so that other tests have a catalogue without them', async (t) => {
+  test.serial('the core features can leave the hub for other tests', async (t) => {
     const remove = async (path: string): Promise<number> =>
       (await fixture.server.request('DELETE', `/apis/ui.k8s.appscode.com/v1alpha1/${path}`)).status
     t.deepEqual(

@@ -48,7 +48,7 @@ const boundSpoke = async (set: string, features?: object): Promise<string> => {
   return spoke
 }
 
-test('install makes the profile, a repeated request changes nothing, new values replace the former ones; each change is recorded', async (t) => {
+test('install makes the profile, changes are recorded, repetitions are not', async (t) => {
   const {
     set,
     featureSet,
@@ -76,7 +76,7 @@ test('install makes the profile, a repeated request changes nothing, new values 
   ] as never)
 })
 
-test('what a feature needs is installed with it, as the catalogue has it, and what they need in turn', async (t) => {
+test('the dependencies of a feature are installed with it', async (t) => {
   const {
     set,
     featureSet,
@@ -175,7 +175,7 @@ test('a model that cannot be installed is 422 with all reasons, and changes noth
   t.deepEqual(await fixture.auditOf(set).then((rows) => rows.length), 1)
 })
 
-test('what the API of the hub finds invalid is 422 with its message; what is too large is 422, or 413 for one request', async (t) => {
+test('objects that the hub finds invalid are 422, and too large ones 422 or 413', async (t) => {
   const {
     set,
     featureSet,
@@ -203,7 +203,7 @@ test('what the API of the hub finds invalid is 422 with its message; what is too
   t.deepEqual(Object.keys(await installed(set)), [name])
 })
 
-test('disable removes the named features or all of the set, and succeeds for what is not installed', async (t) => {
+test('disable removes features or the whole set, and ignores absent ones', async (t) => {
   const { set, featureSet, names } = await fresh(3)
   const [first, second, third] = names as readonly string[] as readonly [string, string, string]
   const foreignSet = await fixture.featureSet()
@@ -227,7 +227,7 @@ test('disable removes the named features or all of the set, and succeeds for wha
   await expectStatus(disable(await fixture.set(), featureSet), 200)
 })
 
-test('disable is 422 for another set, an unknown feature, and a feature that another one needs', async (t) => {
+test('disable is 422 for other sets and for unknown or required features', async (t) => {
   const {
     set,
     featureSet,
@@ -267,7 +267,7 @@ test('disable is 422 for another set, an unknown feature, and a feature that ano
   t.deepEqual(await installed(set), {})
 })
 
-test('update sets the values of one spoke, replaces them as a whole, and leaves the set as it is', async (t) => {
+test('update replaces the values of one spoke and leaves the set unchanged', async (t) => {
   const {
     set,
     featureSet,
@@ -290,7 +290,7 @@ test('update sets the values of one spoke, replaces them as a whole, and leaves 
   t.like(rows[0]?.changes, { spoke, featureSet, features: [name] })
 })
 
-test('update is 404 for an unknown spoke, and 422 for one of another set, without a binding, or against the rules', async (t) => {
+test('update is 404 for an unknown spoke and 422 against the rules', async (t) => {
   const {
     set,
     featureSet,
@@ -337,7 +337,7 @@ test('concurrent installs of different features all take effect', async (t) => {
   t.deepEqual(Object.keys(await installed(set)).sort(), [...names].sort())
 })
 
-test('of an install and a disable at once neither leaves a feature without what it needs', async (t) => {
+test('concurrent install and disable leave no feature without dependencies', async (t) => {
   for (const _ of [1, 2, 3]) {
     const {
       set,
@@ -357,7 +357,7 @@ test('of an install and a disable at once neither leaves a feature without what 
   }
 })
 
-test('a change needs the right to manage feature sets; a missing set is 404; for another organization the cluster does not exist', async (t) => {
+test('a change of features needs the right to manage feature sets', async (t) => {
   const { people, owner, org } = fixture
   const [reader, manager, stranger] = [
     await people.person('reader'),
@@ -386,7 +386,7 @@ test('a change needs the right to manage feature sets; a missing set is 404; for
     )
 })
 
-test('a work of a feature set that has no feature left is deleted, unless the spoke has one of its own', async (t) => {
+test('an empty work of a feature set is deleted unless the spoke needs it', async (t) => {
   const {
     set,
     featureSet,
@@ -416,7 +416,7 @@ test('a work of a feature set that has no feature left is deleted, unless the sp
   t.deepEqual(await works(), [false, true, true])
 })
 
-test('a cluster has the features of one set: a second set with it gets none, whichever has them first', async (t) => {
+test('a cluster has the features of the first set only', async (t) => {
   const {
     set,
     featureSet,

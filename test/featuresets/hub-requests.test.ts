@@ -96,7 +96,7 @@ test('bad names and bodies are refused before a request reaches the hub', async 
   t.is(fake.seen.length, seen)
 })
 
-test('a hub without the kinds of features is 400; a profile is validated by the claim, or nothing is known', async (t) => {
+test('a hub without the feature kinds is 400, and the claim validates a profile', async (t) => {
   const { fake, below } = await importHub(t)
   fake.on('/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets/edge', (_req, res) =>
     json(res, 200, { metadata: { name: 'edge' } }),

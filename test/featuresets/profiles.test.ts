@@ -21,7 +21,7 @@ const validate = (query = '', cluster = 'hub', person = fixture.owner) =>
     token: person.token,
   })
 
-test('a cluster is valid for a profile if its features are enabled, disabled, or replaced by another of their group', async (t) => {
+test('a cluster fits a profile by features, exclusions or replacements', async (t) => {
   const [featureSet, group] = [await fixture.featureSet(), unique('group')]
   const managed = await fixture.feature(featureSet, {}, { enabled: true, managed: true })
   const external = await fixture.feature(featureSet, {}, { enabled: true, managed: false })
@@ -104,7 +104,7 @@ test('a spoke without objects of features is judged by its claim on the hub', as
   })
 })
 
-test('a spoke that claims no UID is known by the name under which the hub manages it; another cluster of that name is not', async (t) => {
+test('a spoke without a UID is known by its name on the hub', async (t) => {
   const claim = 'enabledFeatures: {license-proxyserver: 1.0.0}\n'
   const missing = { valid: 'false', 'recommended-features': ['license-proxyserver'] }
   const plain = await spokeWithClaim(t, claim, { uid: '' })
@@ -117,14 +117,14 @@ test('a spoke that claims no UID is known by the name under which the hub manage
   t.deepEqual((await expectStatus(validate('?profile=generic', unknown), 200)).json, missing)
 })
 
-test('a claim that cannot be read is 500; its text is not repeated', async (t) => {
+test('an unreadable claim is 500 without its text', async (t) => {
   const broken = await spokeWithClaim(t, 'enabledFeatures: {secret-text: [\n')
   const answer = await validate('?profile=generic', broken)
   t.like(answer, { status: 500, json: { code: 'ClaimUnreadable' } })
   t.false(answer.text.includes('secret-text'))
 })
 
-test('the check needs the right to view hubs; for another organization the cluster does not exist', async (t) => {
+test('the profile check needs the right to view hubs', async (t) => {
   const { people, owner, org } = fixture
   const [connector, reader, stranger] = [
     await people.person('none'),

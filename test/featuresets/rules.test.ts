@@ -49,7 +49,7 @@ const state = fc
     return { from, installed }
   })
 
-test('installs lead only to states in which needs are met and no two features exclude each other', (t) => {
+test('installs reach only states with met dependencies and no conflicts', (t) => {
   let met = 0
   fc.assert(
     fc.property(state, ({ from, installed }) => {
@@ -65,7 +65,7 @@ test('installs lead only to states in which needs are met and no two features ex
   t.true(met > 0)
 })
 
-test('an installation contains what was asked for, is refused only for a reason, and is the same when repeated', (t) => {
+test('an installation contains the requested features or has a refusal reason', (t) => {
   fc.assert(
     fc.property(state, fc.uniqueArray(name, { minLength: 1, maxLength: 3 }), ({ from, installed }, names) => {
       const model = {
@@ -94,7 +94,7 @@ test('an installation contains what was asked for, is refused only for a reason,
   t.pass()
 })
 
-test('a removal leaves no feature without what it needs, touches no other set, and has an effect once', (t) => {
+test('a removal breaks no dependency, touches no other set, and is idempotent', (t) => {
   let removals = 0
   fc.assert(
     fc.property(
@@ -127,7 +127,7 @@ test('a removal leaves no feature without what it needs, touches no other set, a
   t.true(removals > 0)
 })
 
-test('a feature that takes the place of a needed one of its exclusion group is not removed', (t) => {
+test('a feature that replaces a required one is not removed', (t) => {
   const features = [
     featureOf({ name: 'a', requires: ['b'] }),
     featureOf({ name: 'b', exclusionGroup: 'x' }),
@@ -143,7 +143,7 @@ test('a feature that takes the place of a needed one of its exclusion group is n
 const jsonObject = fc.dictionary(fc.string(), fc.jsonValue()) as fc.Arbitrary<FreeObject>
 const featureName = fc.constantFrom('a', 'b-c', 'd.e', 'f~/g')
 
-test('the operations write exactly the planned features as a whole, and none when nothing differs', (t) => {
+test('operations write exactly the planned features, or nothing', (t) => {
   const body = fc.oneof(
     fc.constant({}),
     fc.constant({ spec: {} }),
@@ -175,7 +175,7 @@ test('the operations write exactly the planned features as a whole, and none whe
   )
 })
 
-test('any model is parsed or refused with reasons; a whole one has each feature by its name', (t) => {
+test('any model is parsed or refused with reasons', (t) => {
   fc.assert(
     fc.property(jsonObject, (model) => {
       const parsed = parseModel(model)

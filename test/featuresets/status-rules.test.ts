@@ -15,7 +15,7 @@ import { catalogue, groupsIn, installedOf, name, pool, someNames } from './rules
 
 const claimOf = (value: string) => ({ status: { clusterClaims: [{ name: 'features.ace.info', value }] } })
 
-test('a claim is read in both forms, as it was printed; any other text is unknown', (t) => {
+test('a claim is read in both printed forms, and other texts are unknown', (t) => {
   const versions = fc.dictionary(name, fc.constantFrom('', '1.0.0', 'v2'))
   fc.assert(
     fc.property(versions, someNames, someNames, fc.boolean(), (enabled, external, disabled, isList) => {
@@ -62,7 +62,7 @@ test('a claim is read in both forms, as it was printed; any other text is unknow
   t.like(claims.read({ body: claimOf('{') }), { left: { tag: 'ClaimUnreadable' } })
 })
 
-test('the same claim of many spokes is parsed once, also if it cannot be read; a text that is too long is not kept', (t) => {
+test('a claim of many spokes is parsed once, and long ones are not cached', (t) => {
   const parsed: string[] = []
   const claims = makeFeatureClaims({
     yaml: { parse: (text) => (parsed.push(text), kubernetesYamlText.parse(text)) },
@@ -74,7 +74,7 @@ test('the same claim of many spokes is parsed once, also if it cannot be read; a
   t.deepEqual(parsed, [...texts, texts[2]])
 })
 
-test('the comparison of all features agrees with that of each one, and puts a spoke in at most one list', (t) => {
+test('the comparison of all features agrees with that of each one', (t) => {
   const version = fc.constantFrom('', '1.0.0', '1.1.0', 'odd')
   const claim = fc.option(
     fc.record({
@@ -144,7 +144,7 @@ const reporting = {
   unapplied: new Map<string, string>(),
 }
 
-test('a spoke is in step with a range that its version is in, and with any version if either is not known', (t) => {
+test('a spoke matches a range that contains its version, or an unknown one', (t) => {
   const at = (version: string, range: string) =>
     compareFeature(
       'a',
@@ -170,7 +170,7 @@ test('a spoke is in step with a range that its version is in, and with any versi
     t.false(at(version, range), `${version} ${range}`)
 })
 
-test('a set is installed with all its required features, or with any if none is required', (t) => {
+test('a set is installed with all required features, or with any', (t) => {
   fc.assert(
     fc.property(catalogue, someNames, (from, names) => {
       for (const shown of statesOf(from, installedOf(names, from))) {
@@ -195,7 +195,7 @@ test('a set is installed with all its required features, or with any if none is 
   t.deepEqual(installedIn({ body: { spec: { features: 'odd' } } }), new Map())
 })
 
-test('a required feature is missing unless it, or another one of its group, is enabled, or it is disabled', (t) => {
+test('a required feature is present itself, by its group or as disabled', (t) => {
   fc.assert(
     fc.property(
       catalogue,
@@ -233,7 +233,7 @@ test('a required feature is missing unless it, or another one of its group, is e
   )
 })
 
-test('an automatic update is possible if all of at least one spoke have the latest version', (t) => {
+test('an update is possible if at least one spoke has the latest versions', (t) => {
   const version = fc.constantFrom('', 'v1.0.0', '1.0.0', 'v2.0.0')
   fc.assert(
     fc.property(version, fc.array(version, { maxLength: 40 }), (latest, versions) => {

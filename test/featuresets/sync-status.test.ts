@@ -39,7 +39,7 @@ const setWithFeatures = async () => {
   return { set, featureSet, pinned, loose, other }
 }
 
-test('feature sets are listed with what is installed; a set is installed if all its required features are', async (t) => {
+test('a feature set is installed if all its required features are', async (t) => {
   const set = await fixture.set()
   const [whole, half, free] = [
     await fixture.featureSet(),
@@ -100,7 +100,7 @@ test('feature sets are listed with what is installed; a set is installed if all 
   )
 })
 
-test('a spoke is in sync if it has the installed feature in the installed version, by either form of its claim', async (t) => {
+test('a spoke is in sync with the installed features in either claim form', async (t) => {
   const { set, featureSet, pinned, loose } = await setWithFeatures()
   const same = await fixture.spoke(set, `enabledFeatures:\n  ${pinned}: 1.2.0\n  ${loose}: 9.9.9\n`, 'a')
   const older = await fixture.spoke(set, `enabledFeatures:\n  ${pinned}: 1.1.0\n`, 'b')
@@ -142,7 +142,7 @@ test('a spoke is in sync if it has the installed feature in the installed versio
   })
 })
 
-test('a spoke that has a feature which is not installed on the set is out of sync, and shown with all features', async (t) => {
+test('a spoke with an extra feature is out of sync and shows all features', async (t) => {
   const { set, featureSet, pinned, loose, other } = await setWithFeatures()
   const inStep = await fixture.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'a')
   const stray = await fixture.spoke(set, `enabledFeatures: [${pinned}, ${loose}, ${other}, unheard-of]\n`, 'b')
@@ -160,7 +160,7 @@ test('a spoke that has a feature which is not installed on the set is out of syn
   })
 })
 
-test('a release that is reported as not ready is out of sync, as the work of its set says', async (t) => {
+test('a release that the work reports as not ready is out of sync', async (t) => {
   const { set, featureSet, pinned, loose } = await setWithFeatures()
   const spoke = await fixture.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`)
   await fixture.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
@@ -195,7 +195,7 @@ test('a release that is reported as not ready is out of sync, as the work of its
   })
 })
 
-test('a set without the core features is rejected by the hub, as each feature that did not arrive says', async (t) => {
+test('a set without the core features reports the rejection of each feature', async (t) => {
   const [set, featureSet] = [await fixture.set(), await fixture.featureSet()]
   const feature = await fixture.feature(featureSet)
   const [present, absent] = [
@@ -243,7 +243,7 @@ test('a set that selects by labels has the clusters that it selects', async (t) 
   })
 })
 
-test('a set without a profile, without spokes and without features of its own has nothing to show', async (t) => {
+test('a set without profile, spokes and features shows nothing', async (t) => {
   const set = await fixture.set()
   t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {})
   t.deepEqual((await expectStatus(fixture.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
@@ -256,7 +256,7 @@ test('a set without a profile, without spokes and without features of its own ha
   })
 })
 
-test('a work that is not applied at its generation is out of sync, with any feedback of an earlier one', async (t) => {
+test('a work that is not applied at its generation is out of sync', async (t) => {
   const { set, featureSet, pinned } = await setWithFeatures()
   const spoke = await fixture.spoke(set, `enabledFeatures: [${pinned}]\n`)
   await fixture.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
@@ -358,7 +358,7 @@ test('a set, a feature or a name that cannot exist is 404', async (t) => {
   t.is((await fixture.ofSet('GET', set, '/sync-status/No_Such_Feature')).status, 404)
 })
 
-test('reading needs the right to view hubs; for another organization the cluster does not exist', async (t) => {
+test('reading the sync status needs the right to view hubs', async (t) => {
   const { people, owner, org } = fixture
   const [connector, reader, stranger] = [
     await people.person('none'),

@@ -110,58 +110,52 @@ const changes: readonly (readonly [id: string, who: 'alice' | 'admin' | 'passwor
   ['organizations.addTeamMember', 'alice', undefined],
 ]
 
-test.serial(
-  'changes of every kind store their answer with the change, and a retry gets it to the letter',
-  async (t) => {
-    const { service, alice, storedAfter } = fixture
-    const credentials = {
-      alice: { token: alice },
-      admin: { token: service.adminToken },
-      password: { basic: ['alice', password] as const },
-    }
-    const wrong: string[] = []
-    for (const [id, who, body] of changes) {
-      const route = service.running.assembly.routes.find(({ bound }) => bound.route.id === id)
-      if (route === undefined) throw new Error(`There is no route ${id}`)
-      const target = targetOf(route, service.fixture).replace('/users/vera/tokens', '/users/alice/tokens')
-      storedAfter.length = 0
-      const { first, second } = await sendTwice(service, route.methods[0] ?? '', target, {
-        ...credentials[who],
-        ...(body === undefined ? {} : { body }),
-      })
-      const told = `${id}: ${first.status} ${first.text}`
-      if (first.status >= 300) wrong.push(told)
-      if (storedAfter.length > 0) wrong.push(`${told} was stored after its change`)
-      const isSame =
-        second.status === first.status && second.text === first.text && second.headers['etag'] === first.headers['etag']
-      if (!isSame || second.headers['idempotency-replayed'] !== 'true')
-        wrong.push(`${told}, then ${second.status} ${second.text}`)
-    }
-    t.deepEqual(wrong, [])
-  },
-)
+test.serial('a retry of a change of any kind gets the stored answer byte for byte', async (t) => {
+  const { service, alice, storedAfter } = fixture
+  const credentials = {
+    alice: { token: alice },
+    admin: { token: service.adminToken },
+    password: { basic: ['alice', password] as const },
+  }
+  const wrong: string[] = []
+  for (const [id, who, body] of changes) {
+    const route = service.running.assembly.routes.find(({ bound }) => bound.route.id === id)
+    if (route === undefined) throw new Error(`There is no route ${id}`)
+    const target = targetOf(route, service.fixture).replace('/users/vera/tokens', '/users/alice/tokens')
+    storedAfter.length = 0
+    const { first, second } = await sendTwice(service, route.methods[0] ?? '', target, {
+      ...credentials[who],
+      ...(body === undefined ? {} : { body }),
+    })
+    const told = `${id}: ${first.status} ${first.text}`
+    if (first.status >= 300) wrong.push(told)
+    if (storedAfter.length > 0) wrong.push(`${told} was stored after its change`)
+    const isSame =
+      second.status === first.status && second.text === first.text && second.headers['etag'] === first.headers['etag']
+    if (!isSame || second.headers['idempotency-replayed'] !== 'true')
+      wrong.push(`${told}, then ${second.status} ${second.text}`)
+  }
+  t.deepEqual(wrong, [])
+})
 
-test.serial(
-  'a retry of what removed or renamed its own object gets the first answer, and nothing else does',
-  async (t) => {
-    const { service, alice } = fixture
-    const as = { token: alice }
-    const made = await service.send('POST', '/api/v1/orgs', { ...as, body: { username: 'shoal' } })
-    t.is(made.status, 201)
-    const renamed = await sendTwice(service, 'POST', '/api/v1/orgs/shoal/rename', { ...as, body: { new_name: 'reef' } })
-    t.deepEqual([renamed.first.status, renamed.second.status], [204, 204], renamed.second.text)
-    const headers = { 'Idempotency-Key': 'end-of-the-reef' }
-    const remove = (options: SendOptions, query = '') => service.send('DELETE', `/api/v1/orgs/reef${query}`, options)
-    t.is((await remove({ ...as, headers })).status, 204)
-    const again = await remove({ ...as, headers })
-    t.deepEqual([again.status, again.headers['idempotency-replayed'], again.text], [204, 'true', ''])
-    t.is((await remove(as)).status, 404)
-    t.is((await remove({ ...as, headers: { 'Idempotency-Key': 'another' } })).status, 404)
-    t.is((await remove({ ...as, headers }, '?another=request')).status, 404)
-    t.is((await remove({ token: await service.tokenFor('olga'), headers })).status, 404)
-    t.is((await service.send('GET', '/api/v1/orgs/reef', { ...as, headers })).status, 404)
-  },
-)
+test.serial('a retry after removing or renaming its object gets the first answer', async (t) => {
+  const { service, alice } = fixture
+  const as = { token: alice }
+  const made = await service.send('POST', '/api/v1/orgs', { ...as, body: { username: 'shoal' } })
+  t.is(made.status, 201)
+  const renamed = await sendTwice(service, 'POST', '/api/v1/orgs/shoal/rename', { ...as, body: { new_name: 'reef' } })
+  t.deepEqual([renamed.first.status, renamed.second.status], [204, 204], renamed.second.text)
+  const headers = { 'Idempotency-Key': 'end-of-the-reef' }
+  const remove = (options: SendOptions, query = '') => service.send('DELETE', `/api/v1/orgs/reef${query}`, options)
+  t.is((await remove({ ...as, headers })).status, 204)
+  const again = await remove({ ...as, headers })
+  t.deepEqual([again.status, again.headers['idempotency-replayed'], again.text], [204, 'true', ''])
+  t.is((await remove(as)).status, 404)
+  t.is((await remove({ ...as, headers: { 'Idempotency-Key': 'another' } })).status, 404)
+  t.is((await remove({ ...as, headers }, '?another=request')).status, 404)
+  t.is((await remove({ token: await service.tokenFor('olga'), headers })).status, 404)
+  t.is((await service.send('GET', '/api/v1/orgs/reef', { ...as, headers })).status, 404)
+})
 
 test.serial('an answer with a body is replayed only to one who may still send the request', async (t) => {
   const { service, alice } = fixture
@@ -222,7 +216,7 @@ const slowTide = (seen: { afters: number[]; left: number } = { afters: [], left:
   }
 }
 
-test('one declaration serves events and, to who asks for JSON, an array that the typed client reads', async (a) => {
+test('one declaration serves events, and an array for clients of JSON', async (a) => {
   const server = await startStubServer([handle(watchTide, async () => right(slowTide()))])
   a.teardown(() => server.stop())
   const client = makeClient(httpSend(server.baseUrl), '/api/v1', { authorization: 'Bearer good' })
@@ -238,7 +232,7 @@ test('one declaration serves events and, to who asks for JSON, an array that the
   }
 })
 
-test('the answer is what a browser reads, and begins where its reader was', async (a) => {
+test('the stream is readable by a browser and resumes at its position', async (a) => {
   const seen = { afters: [] as number[], left: 0 }
   const server = await startStubServer([handle(watchTide, async () => right(slowTide(seen)))])
   a.teardown(() => server.stop())
@@ -250,7 +244,7 @@ test('the answer is what a browser reads, and begins where its reader was', asyn
   await until('the handler learns that the client has left', () => (seen.left === 1 ? true : undefined))
 })
 
-test('a refusal is an ordinary answer; a wrong place to begin is 400', async (a) => {
+test('a refusal is an ordinary answer, and an invalid position is 400', async (a) => {
   const server = await startStubServer([handle(watchTide, async () => left(Gone('There is no tide.')))])
   a.teardown(() => server.stop())
   const ask = async (headers: Record<string, string>) =>
@@ -310,7 +304,7 @@ test('a feed that breaks is cut, so that a client does not take it for complete'
   a.true(server.lines.some(({ level }) => level === 'error'))
 })
 
-test('a caller who loses the right is cut off; a busy store cuts no caller off', async (a) => {
+test('a caller who loses the right is disconnected, a busy store cuts none', async (a) => {
   let asked = 0
   const server = await startStubServer(
     [
@@ -329,7 +323,7 @@ test('a caller who loses the right is cut off; a busy store cuts no caller off',
   a.is(open.events.length, 3)
 })
 
-test('a caller who keeps the rate limit used up keeps no feed that is no longer allowed', async (a) => {
+test('a feed ends with its right while the caller exhausts the rate limit', async (a) => {
   let isUsedUp = false
   const watch = handle(watchTide, async () => (isUsedUp ? left(Gone('Not any more.')) : right(slowTide())))
   const server = await startStubServer([watch], {

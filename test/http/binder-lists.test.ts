@@ -10,7 +10,7 @@ test('a list carries its total and absolute links, no credential among them', as
   t.false(link.includes('good'))
 })
 
-test('a list is whole without page and limit; one that is paged always begins with its first page', async (t) => {
+test('a list is whole without page and limit, and a paged one starts at page 1', async (t) => {
   const answer = async (path: string) => {
     const reply = await send(server, path)
     const rows = (await reply.json()) as { readonly name: string }[]
@@ -55,7 +55,7 @@ test('a list is whole without page and limit; one that is paged always begins wi
   })
 })
 
-test('a long list is sent as one of its text, up to 10,000 items, and the rest is linked', async (t) => {
+test('a long list is sent in one text up to 10,000 items', async (t) => {
   const answer = async (length: number) => {
     const reply = await send(server, `/long?length=${length}`)
     const { ok, data } = (await reply.json()) as {

@@ -173,7 +173,7 @@ test('a dry run that is switched off is none, and a read has nothing to try', as
   t.is((await send(server, '/things/1?dryRun=All')).status, 200)
 })
 
-test('a refusal leads to the page of its operation, and to the whole documentation where no route was found', async (t) => {
+test('a refusal links the page of its operation, or the documentation', async (t) => {
   const urlOf = async (path: string, init?: RequestInit) => (await bodyOf(await send(server, path, init)))['url']
   const page = 'http://127.0.0.1:3000/api/v1/docs'
   t.is(await urlOf('/things/9'), `${page}#operation/stub.get`)
@@ -183,7 +183,7 @@ test('a refusal leads to the page of its operation, and to the whole documentati
   t.is(await urlOf('/things/1', { method: 'DELETE' }), page)
 })
 
-test('a path with an invalid parameter is refused with what the parameter must be', async (t) => {
+test('an invalid path parameter is refused with its rule', async (t) => {
   const messages = await Promise.all(
     ['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(server, path)))['message']),
   )
@@ -225,7 +225,7 @@ test('neither OPTIONS nor 405 names a method that would then find nothing at the
   t.is((await send(server, '/things/1', { method: 'OPTIONS' })).headers.get('allow'), 'GET, HEAD, OPTIONS, PUT')
 })
 
-test('every answer tells a browser neither to guess nor to frame, run, keep or pass on anything', async (t) => {
+test('every answer carries the protective headers for browsers', async (t) => {
   for (const [path, status] of [
     ['/things/1', 200],
     ['/nowhere', 404],
@@ -250,7 +250,7 @@ test('every answer tells a browser neither to guess nor to frame, run, keep or p
   }
 })
 
-test('an internal error is logged, tells the caller no internals, and the service continues', async (t) => {
+test('an internal error is logged, discloses nothing and ends no service', async (t) => {
   const server = await startStubServer(stubRoutes)
   for (const [path, status] of [
     ['/throw', 500],
@@ -273,7 +273,7 @@ test('an internal error is logged, tells the caller no internals, and the servic
   )
 })
 
-test('401 says how to prove oneself, 405 what the path takes, 429 when to come back', async (t) => {
+test('401 names the credentials, 405 the methods and 429 the time', async (t) => {
   t.regex((await send(server, '/things/1', { headers: {} })).headers.get('www-authenticate') ?? '', /Basic/)
   t.is((await send(server, '/things/1', { method: 'DELETE' })).headers.get('allow'), 'GET, HEAD, OPTIONS, PUT')
   t.is((await send(server, '/things/10')).headers.get('retry-after'), '3')
@@ -334,7 +334,7 @@ test('a GET body may be in the query instead, and the query takes precedence', a
 const made = (path: string, value: unknown) =>
   send(server, path, { method: 'POST', headers: jsonHeaders, body: JSON.stringify(value) })
 
-test('fields that are ignored are named by a header, and refused where the request is strict', async (t) => {
+test('ignored fields are named by a header and refused in strict requests', async (t) => {
   const body = { name: 'x', colour: 'red', parts: [{ teamIDs: [1] }, { 'é,': 1 }, { 'é,': 2 }] }
   const taken = await made('/things', body)
   t.deepEqual([taken.status, taken.headers.get('x-ignored-fields')], [201, 'colour, parts.1.%C3%A9%2C'])
@@ -381,7 +381,7 @@ test('a read carries an entity tag, and the client that holds it gets 304', asyn
   t.is((await send(server, '/things/1', { headers: { ...auth, 'if-none-match': '"x"' } })).status, 200)
 })
 
-test('If-Match hands the row version to the handler where versions are kept, and is refused elsewhere', async (t) => {
+test('If-Match passes the row version where versions exist, and is refused elsewhere', async (t) => {
   const put = (ifMatch: string) =>
     send(server, '/things/1', { method: 'PUT', headers: { ...auth, 'if-match': ifMatch } })
   t.deepEqual(await bodyOf(await put('"4-abc"')), { expected: 4 })
@@ -424,7 +424,7 @@ test('the caller learns who acts and when the token ends', async (t) => {
   t.is(reply.headers.get('x-sudo-by'), 'ada')
 })
 
-test('refusals of a known caller and wrong credentials are recorded, on streams too; a missing credential is not', async (t) => {
+test('refusals and wrong credentials are recorded, missing ones are not', async (t) => {
   const server = await startStubServer(stubRoutes)
   await send(server, '/things/1', { headers: {} })
   await send(server, '/things/1', { headers: { authorization: 'token nope' } })

@@ -8,56 +8,50 @@ import type { StubServer } from './stub-server.ts'
 const codeOf = async (reply: Response): Promise<string> =>
   `${reply.status} ${((await reply.json()) as { code?: string }).code ?? ''}`.trim()
 
-test.serial(
-  'a living session cookie proves a reading request; a change wants the value that scripts read',
-  async (t) => {
-    t.is((await get(server, { cookie: session })).status, 200)
-    t.is((await get(server, { cookie: 'moorage_session=wrong' })).status, 401)
-    t.is(await codeOf(await post(server, { cookie: session })), '403 CsrfTokenMissing')
-    for (const wrong of ['', 'x', 'csrf-of-other', 'session-key'])
-      t.is(await codeOf(await post(server, { cookie: session, 'x-csrf-token': wrong })), '403 CsrfTokenMissing', wrong)
-    t.is((await post(server, { cookie: session, ...csrf })).status, 201)
-    t.is(
-      await codeOf(await post(server, { cookie: `${session}; _csrf=csrf-of-session-key` })),
-      '403 CsrfTokenMissing',
-      'the cookie alone is sent unasked as well',
-    )
-  },
-)
+test.serial('a session cookie authorizes reads, and changes need the CSRF value', async (t) => {
+  t.is((await get(server, { cookie: session })).status, 200)
+  t.is((await get(server, { cookie: 'moorage_session=wrong' })).status, 401)
+  t.is(await codeOf(await post(server, { cookie: session })), '403 CsrfTokenMissing')
+  for (const wrong of ['', 'x', 'csrf-of-other', 'session-key'])
+    t.is(await codeOf(await post(server, { cookie: session, 'x-csrf-token': wrong })), '403 CsrfTokenMissing', wrong)
+  t.is((await post(server, { cookie: session, ...csrf })).status, 201)
+  t.is(
+    await codeOf(await post(server, { cookie: `${session}; _csrf=csrf-of-session-key` })),
+    '403 CsrfTokenMissing',
+    'the cookie alone is sent unasked as well',
+  )
+})
 
-test.serial(
-  'the session of one user beside the credential of another is refused; beside an own one it does not count',
-  async (t) => {
-    const basic = (text: string) => `Basic ${btoa(text)}`
-    const own = ['token good', 'Bearer good', basic('ada:pass:word'), basic('ada:good'), basic('good:x-oauth-basic')]
-    for (const authorization of own) {
-      t.is((await get(server, { cookie: session, authorization })).status, 200, authorization)
-      t.is(
-        (await post(server, { cookie: session, authorization })).status,
-        201,
-        `${authorization}: no cookie proved this change`,
-      )
-    }
-    for (const path of ['/things/1', '/things', '/admin/x', '/c/acme/prod/proxy/x']) {
-      t.is(
-        await codeOf(await get(server, { cookie: session, authorization: 'token admin' }, path)),
-        path.startsWith('/c/') ? '401 401' : '401 NotAuthenticated',
-        path,
-      )
-      t.is((await get(server, { cookie: session }, `${path}?token=admin`)).status, 401, path)
-    }
-    for (const over of ['moorage_session=over', 'moorage_session=session-key; moorage_session=x', remember])
-      t.is((await get(server, { cookie: over, authorization: 'token admin' }, '/admin/x')).status, 204, over)
+test.serial("a session beside another user's credential is refused", async (t) => {
+  const basic = (text: string) => `Basic ${btoa(text)}`
+  const own = ['token good', 'Bearer good', basic('ada:pass:word'), basic('ada:good'), basic('good:x-oauth-basic')]
+  for (const authorization of own) {
+    t.is((await get(server, { cookie: session, authorization })).status, 200, authorization)
     t.is(
-      (await get(server, { cookie: session, authorization: 'token good', sudo: 'eve' })).status,
-      200,
-      'the acting user is compared, not the target of sudo',
+      (await post(server, { cookie: session, authorization })).status,
+      201,
+      `${authorization}: no cookie proved this change`,
     )
-    t.is((await get(server, { cookie: session, authorization: 'token admin', sudo: 'ada' })).status, 401)
-  },
-)
+  }
+  for (const path of ['/things/1', '/things', '/admin/x', '/c/acme/prod/proxy/x']) {
+    t.is(
+      await codeOf(await get(server, { cookie: session, authorization: 'token admin' }, path)),
+      path.startsWith('/c/') ? '401 401' : '401 NotAuthenticated',
+      path,
+    )
+    t.is((await get(server, { cookie: session }, `${path}?token=admin`)).status, 401, path)
+  }
+  for (const over of ['moorage_session=over', 'moorage_session=session-key; moorage_session=x', remember])
+    t.is((await get(server, { cookie: over, authorization: 'token admin' }, '/admin/x')).status, 204, over)
+  t.is(
+    (await get(server, { cookie: session, authorization: 'token good', sudo: 'eve' })).status,
+    200,
+    'the acting user is compared, not the target of sudo',
+  )
+  t.is((await get(server, { cookie: session, authorization: 'token admin', sudo: 'ada' })).status, 401)
+})
 
-test.serial('a token as the password of HTTP Basic wants the name of its owner, or the placeholder', async (t) => {
+test.serial("a token as Basic password needs its owner's name or the placeholder", async (t) => {
   const ask = async (name: string, path = '/things/1') =>
     (await get(server, { authorization: `Basic ${btoa(`${name}:good`)}` }, path)).status
   for (const name of ['ada', 'ADA', 'x-oauth-basic']) t.is(await ask(name), 200, name)
@@ -182,7 +176,7 @@ test.serial('the address that a request was sent to is an origin of ours, the ba
   t.is((await rawRequest(server.port, head('http://console.example'))).status, 403)
 })
 
-test.serial('cookies never combine with sudo, nor with Basic, nor with routes that demand the password', async (t) => {
+test.serial('cookies never combine with sudo, Basic or password routes', async (t) => {
   const before = asked.length
   for (const cookie of [session, remember]) {
     t.is((await get(server, { cookie, sudo: 'bob' })).status, 403)
@@ -195,23 +189,20 @@ test.serial('cookies never combine with sudo, nor with Basic, nor with routes th
   t.is(asked.length, before, 'and nothing is resumed')
 })
 
-test.serial(
-  'a page of another site opens no tunnel with a session: browsers send the cookie, and name the origin',
-  async (t) => {
-    const head = (origin: string) =>
-      `GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n${origin}Connection: Upgrade\r\nUpgrade: websocket\r\nCookie: ${session}\r\n\r\n`
-    const { port } = server
-    for (const line of [
-      'Origin: http://evil.example\r\n',
-      'Origin: null\r\n',
-      'Sec-Fetch-Site: cross-site\r\n',
-      'Sec-Fetch-Site: same-site\r\n',
-    ])
-      t.is((await rawRequest(port, head(line))).status, 403, line)
-    for (const line of ['Origin: http://127.0.0.1:3000\r\n', 'Sec-Fetch-Site: same-origin\r\n'])
-      t.is((await rawRequest(port, head(line))).status, 101, line)
-  },
-)
+test.serial('a page of another site cannot open a tunnel with a session', async (t) => {
+  const head = (origin: string) =>
+    `GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n${origin}Connection: Upgrade\r\nUpgrade: websocket\r\nCookie: ${session}\r\n\r\n`
+  const { port } = server
+  for (const line of [
+    'Origin: http://evil.example\r\n',
+    'Origin: null\r\n',
+    'Sec-Fetch-Site: cross-site\r\n',
+    'Sec-Fetch-Site: same-site\r\n',
+  ])
+    t.is((await rawRequest(port, head(line))).status, 403, line)
+  for (const line of ['Origin: http://127.0.0.1:3000\r\n', 'Sec-Fetch-Site: same-origin\r\n'])
+    t.is((await rawRequest(port, head(line))).status, 101, line)
+})
 
 interface SecureReply {
   readonly status: number
@@ -237,40 +228,37 @@ const secure = (server: StubServer, ca: string, path: string, cookie = '', metho
     req.end()
   })
 
-test.serial(
-  'cookies that go out by HTTPS are Secure and pinned to the host, also where the base URL says http',
-  async (t) => {
-    const opened = await secure(server, tls.certificatePem, '/signin', '', 'POST')
-    t.deepEqual(opened.cookies, [
-      '__Host-moorage_session=k; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
-      '_csrf=c; Path=/; Secure; SameSite=Lax',
-    ])
-    t.is((await secure(server, tls.certificatePem, '/things/1', '__Host-moorage_session=session-key')).status, 200)
-    t.is(
-      (await secure(server, tls.certificatePem, '/things/1', session)).status,
-      401,
-      'one without the prefix may be planted by a parent domain',
-    )
-    t.is(
-      (await secure(server, tls.certificatePem, '/things/1', `__Host-moorage_session=session-key; ${session}x`)).status,
-      200,
-      'a planted one does no harm',
-    )
-    const resumed = await secure(server, tls.certificatePem, '/things/1', `__Host-${remember}`)
-    t.is(resumed.status, 200)
-    t.deepEqual(
-      resumed.cookies.map((cookie) => [cookie.split('=')[0], /; Secure/.test(cookie)]),
-      [
-        ['__Host-moorage_session', true],
-        ['_csrf', true],
-        ['__Host-moorage_session_remember', true],
-        ['moorage_bus', true],
-      ],
-    )
-    t.is(
-      (await get(server, { cookie: '__Host-moorage_session=session-key' })).status,
-      401,
-      'by HTTP the prefix is no browser’s',
-    )
-  },
-)
+test.serial('cookies by HTTPS are Secure and bound to the host', async (t) => {
+  const opened = await secure(server, tls.certificatePem, '/signin', '', 'POST')
+  t.deepEqual(opened.cookies, [
+    '__Host-moorage_session=k; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
+    '_csrf=c; Path=/; Secure; SameSite=Lax',
+  ])
+  t.is((await secure(server, tls.certificatePem, '/things/1', '__Host-moorage_session=session-key')).status, 200)
+  t.is(
+    (await secure(server, tls.certificatePem, '/things/1', session)).status,
+    401,
+    'one without the prefix may be planted by a parent domain',
+  )
+  t.is(
+    (await secure(server, tls.certificatePem, '/things/1', `__Host-moorage_session=session-key; ${session}x`)).status,
+    200,
+    'a planted one does no harm',
+  )
+  const resumed = await secure(server, tls.certificatePem, '/things/1', `__Host-${remember}`)
+  t.is(resumed.status, 200)
+  t.deepEqual(
+    resumed.cookies.map((cookie) => [cookie.split('=')[0], /; Secure/.test(cookie)]),
+    [
+      ['__Host-moorage_session', true],
+      ['_csrf', true],
+      ['__Host-moorage_session_remember', true],
+      ['moorage_bus', true],
+    ],
+  )
+  t.is(
+    (await get(server, { cookie: '__Host-moorage_session=session-key' })).status,
+    401,
+    'by HTTP the prefix is no browser’s',
+  )
+})

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 
 const test = needing('mariadb')
 
-test('an account whose changes wait for a lock does not take the connections from others', async (t) => {
+test('an account that waits for a lock leaves connections to others', async (t) => {
   const settings = { MOORAGE_DATABASE_TIMEOUT_SECONDS: '60' }
   const service = await startService({ database: 'mysql', settings })
   const database = await openPatiently(service.databaseUrl)

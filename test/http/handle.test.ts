@@ -116,7 +116,7 @@ test.serial('the answer of a change under a key is made from the result of its t
   t.is(((await (await ask(server, '/boat', { method: 'PUT' })).json()) as Boat).name, 'read later')
 })
 
-test('a shared declaration gives each route its tag, its failures and the scope of its method', (t) => {
+test('a shared declaration gives each route its tag, failures and scope', (t) => {
   t.deepEqual([getBoat.tag, getBoat.scope, getBoat.failures], ['Miscellaneous', read('misc'), [BoatMissing, BoatSunk]])
   t.deepEqual(changeBoat.scope, write('misc'))
 })

@@ -59,7 +59,7 @@ const linesOf = async (operation: string, status: number) => {
   return undefined
 }
 
-test('a connection that leaves HTTP has its line in the access log when it ends, and so has a refused one', async (t) => {
+test('a connection that leaves HTTP or is refused has an access log line', async (t) => {
   const tunnel = connect(server.port, '127.0.0.1')
   tunnel.write(upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n'))
   await once(tunnel, 'data')
@@ -71,7 +71,7 @@ test('a connection that leaves HTTP has its line in the access log when it ends,
   t.truthy(await linesOf('stub.stream', 403))
 })
 
-test('escapes that are no UTF-8 in the path of an upgrade are not found, and are no error of ours', async (t) => {
+test('invalid UTF-8 escapes in an upgrade path are 404', async (t) => {
   t.is((await rawRequest(server.port, upgradeHead('/api/v1/c/%ff/prod/proxy/exec'))).status, 404)
   t.deepEqual(
     server.lines.filter(({ level }) => level === 'error'),
@@ -87,7 +87,7 @@ const isOver = (socket: Socket): Promise<unknown> =>
 const flood = 'GET /api/v1/c/acme/prod/proxy/flood HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n'
 const large = 'GET /api/v1/large HTTP/1.1\r\nHost: a\r\n\r\n'
 
-test('a client that takes nothing of its answer is cut, and what feeds it ends', async (t) => {
+test('a client that does not read is disconnected, and its feed ends', async (t) => {
   for (const head of [flood, large]) {
     const own = await hasty({ unread: 300 })
     t.teardown(() => own.stop())
@@ -135,7 +135,7 @@ for (const [what, head] of [
     'POST /api/v1/things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n',
   ],
 ] as const) {
-  test(`a client that sends ${what} byte by byte is answered 408 and cut, although it continues`, async (t) => {
+  test(`a client that sends ${what} byte by byte is answered 408 and disconnected`, async (t) => {
     const own = await hasty({ headers: 200, request: 400 })
     t.teardown(() => own.stop())
     const client = trickle(own.port, head)
@@ -145,7 +145,7 @@ for (const [what, head] of [
   })
 }
 
-test('the limits of a service are those that the page on security names', async (t) => {
+test('the limits of a service equal those of the security page', async (t) => {
   const page = (await readFile(new URL('../../docs/security.md', import.meta.url), 'utf8')).replaceAll('\n', ' ')
   const seconds = (ms: number): string => `${ms / 1000} s`
   for (const claim of [
@@ -168,7 +168,7 @@ const typed = (type: string): Promise<boolean> =>
     1,
   ).then((read) => !read.ok && read.refusal.status === 413)
 
-test('content types of JSON are taken as clients write them, and none is searched through at length', async (t) => {
+test('JSON content types are accepted in client forms, within a time bound', async (t) => {
   for (const type of [
     'application/json',
     'Application/JSON; charset=UTF-8',
@@ -249,7 +249,7 @@ for (const [name, payload, statuses] of cases) {
   })
 }
 
-test('what could be read as two requests, and every method that no route has, is refused', async (t) => {
+test('ambiguous requests and unknown methods are refused', async (t) => {
   const { port } = rawServer
   const head = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}`
   const smuggled = [
@@ -268,7 +268,7 @@ test('what could be read as two requests, and every method that no route has, is
     )
 })
 
-test('what follows a request and is not valid takes nothing away from its answer', async (t) => {
+test('invalid bytes after a request do not affect its answer', async (t) => {
   const { port } = rawServer
   const statuses = (text: string): readonly string[] =>
     [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status ?? '')
@@ -286,7 +286,7 @@ test('what follows a request and is not valid takes nothing away from its answer
   t.deepEqual([statuses(last.text), last.closed], [['201'], true])
 })
 
-test('a body in another transfer coding than chunked is 501, whatever else is around it', async (t) => {
+test('a body in an unknown transfer coding is 501', async (t) => {
   const { port, lines } = rawServer
   const head = (path: string) =>
     `POST /api/v1/${path} HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\n`
@@ -325,7 +325,7 @@ test('a body in another transfer coding than chunked is 501, whatever else is ar
   )
 })
 
-test('of two Authorization headers neither is chosen: they are refused unless they are one', async (t) => {
+test('two different Authorization headers are refused', async (t) => {
   const { port } = rawServer
   const ask = async (...values: string[]) =>
     (await rawRequest(port, get(`Host: localhost\r\n${values.map((value) => `Authorization: ${value}\r\n`).join('')}`)))
@@ -480,7 +480,7 @@ test('work that ends because its client left is no error', async (assert) => {
   )
 })
 
-test('what breaks while a client leaves is one all the same', async (assert) => {
+test('a failure while a client leaves is logged as a failure', async (assert) => {
   const lines = await leave(() => new Error('broken'))
   assert.is(lines.filter(({ level }) => level === 'error').length, 1)
 })

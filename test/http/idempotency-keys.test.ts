@@ -51,7 +51,7 @@ test.serial('a request that failed on our side may be sent again with its key', 
   t.is(counter.runs, before + 4)
 })
 
-test('a response that was committed with its change is returned to the retry, even if the handler failed later; an early retry gets Retry-After', async (t) => {
+test('a retry gets the committed response, and an early one Retry-After', async (t) => {
   const idempotency = memoryIdempotency()
   const route = defineRoute({
     id: 'stub.change',

@@ -31,7 +31,7 @@ const element = fc
 
 const qualityIn = (quality: string): number => Number(/[01][.\d]*$/.exec(quality)?.[0] ?? '1')
 
-test('the coding is one that the client accepts, of the highest quality, and br of equal ones', (t) => {
+test("the client's preferred coding is used, and br among equals", (t) => {
   t.is(codingOf('br;q=0.5, gzip'), 'gzip')
   const elements = fc.uniqueArray(element, { selector: ({ name }) => name, maxLength: 6 })
   fc.assert(
@@ -49,7 +49,7 @@ test('the coding is one that the client accepts, of the highest quality, and br 
   )
 })
 
-test('whatever a client sends as Accept-Encoding, it gets an answer', (t) => {
+test('any Accept-Encoding gets an answer', (t) => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -97,7 +97,7 @@ for (const path of ['/things', '/long?length=200', '/long?length=9000']) {
   })
 }
 
-test('each form of an answer is current for a client that holds any of them, until the answer changes', async (t) => {
+test('each form of an answer is current until the answer changes', async (t) => {
   const [plain, br, gzip] = await Promise.all(
     [undefined, 'br', 'gzip'].map((coding) =>
       get('/things', coding === undefined ? {} : { 'accept-encoding': coding }),
@@ -126,7 +126,7 @@ test('the version in a tag counts for If-Match whatever the form', (t) => {
     t.deepEqual(parseIfMatch(`"17-digest${form}"`), { kind: 'version', version: 17 })
 })
 
-test('a short answer, and one that is not declared as packed, is sent as it is', async (t) => {
+test('a short or undeclared answer is sent without compression', async (t) => {
   for (const path of ['/things?limit=1', '/pages']) {
     const reply = await get(path, { 'accept-encoding': 'br, gzip' })
     t.is(reply.coding, undefined)
@@ -144,7 +144,7 @@ test.serial('when more long answers are compressed than two, the others are sent
   t.true(replies.some(({ coding }) => coding === 'br'))
 })
 
-test('a remembered text is the last one of its key: a changed text has another tag, and another form', (t) => {
+test('a changed text gets a new tag and a new compressed form', (t) => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ key: fc.constantFrom('a', 'b'), text: fc.constantFrom('x', 'y', 'é') }), { maxLength: 20 }),
@@ -229,7 +229,7 @@ test('no packed answer has a field that may hold a secret', (t) => {
   }
 })
 
-test('what shows or makes a secret is never packed', (t) => {
+test('answers that show or issue a secret are never compressed', (t) => {
   const secret =
     /token|credential|license|licence|kubeconfig|clientconfig|signin|session|secondfactor|recovery|password|csrf|authorit|invitation\b|getOwnInvitation|values|manifest|release|editor|object/i
   const harmless = ['usage.getObjectHistory', 'contracts.listLicensedClusters', 'organizations.listInvitations']

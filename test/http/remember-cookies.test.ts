@@ -21,7 +21,7 @@ import {
   session,
 } from './browser-requests.fixture.ts'
 
-test.serial('a remember cookie opens a session on a reading request, and the answer brings all cookies', async (t) => {
+test.serial('a remember cookie opens a session on a read and brings all cookies', async (t) => {
   for (const cookie of [remember, `${remember}; moorage_session=over`]) {
     const reply = await get(server, { cookie })
     t.is(reply.status, 200)
@@ -41,7 +41,7 @@ test.serial('with a living session the remember cookie is not touched', async (t
   t.deepEqual(reply.headers.getSetCookie(), [])
 })
 
-test.serial('refusals, streams, 304 and cookies of the route itself carry the new session as well', async (t) => {
+test.serial('refusals, streams and 304 carry the new session too', async (t) => {
   const names = (reply: Response) => reply.headers.getSetCookie().map((cookie) => cookie.split('=')[0])
   const all = ['moorage_session', '_csrf', 'moorage_session_remember', 'moorage_bus']
   const refused = await get(server, { cookie: remember }, '/things/9')
@@ -66,7 +66,7 @@ test.serial('refusals, streams, 304 and cookies of the route itself carry the ne
   t.deepEqual(names(unchanged), all)
 })
 
-test.serial('HEAD resumes like GET; a change gets a request to send a GET first, and nothing is used up', async (t) => {
+test.serial('HEAD resumes like GET, and a change asks for a GET first', async (t) => {
   t.is((await get(server, { cookie: remember }, '/things/1', 'HEAD')).headers.getSetCookie().length, 4)
   const before = asked.length
   for (const more of [{}, csrf]) {
@@ -82,7 +82,7 @@ test.serial('HEAD resumes like GET; a change gets a request to send a GET first,
   t.is(asked.length, before)
 })
 
-test.serial('an invalid remember cookie is removed, and does not lock a caller out of public routes', async (t) => {
+test.serial('an invalid remember cookie is removed and blocks no public route', async (t) => {
   const cookie = `moorage_session_remember=${goneValue}`
   const refused = await get(server, { cookie })
   t.is(refused.status, 401)
@@ -100,7 +100,7 @@ test.serial('an invalid remember cookie is removed, and does not lock a caller o
   t.is(open.headers.getSetCookie().length, 4)
 })
 
-test.serial('what has not the form of a remember cookie is looked up nowhere', async (t) => {
+test.serial('a malformed remember cookie is not looked up', async (t) => {
   const before = asked.length
   for (const value of [
     'x',
@@ -122,68 +122,65 @@ test.serial('an upgrade resumes nothing: no answer of it would carry the cookies
   t.is(asked.length, before)
 })
 
-test.serial(
-  'who is asked again on an open stream is asked by the session that the first request opened, never by the old cookie',
-  async (t) => {
-    const { asked, resumption } = makeResumption()
-    const known = new Set(['session-key'])
-    const authenticator: ApiServerDeps['authenticator'] = {
-      authenticate: async (credential) =>
-        credential.kind === 'session' && known.has(credential.sessionKey.reveal())
-          ? right(principal)
-          : left(NotAuthenticated('Over.')),
-      authenticateAgain: async (proven) => right(proven),
-      spendCode: async (proven) => right(proven),
-      userOfSession: async () => undefined,
-    }
-    const csrf = { of: () => 'c', matches: () => false }
-    const sessions = { sessionCookie: 'moorage_session', sessionSeconds: 60 }
-    const { authenticate } = makeAuthenticate({
-      authenticator,
-      csrf,
-      resumption,
-      sessions,
-      secureCookies: false,
-      baseUrl: 'http://h',
-      isAccessToken: () => false,
-      takesQueryTokens: true,
-    })
-    const route = { access: { kind: 'signed-in' as const }, scope: undefined, refusesSudo: false }
-    const ask = async (cookie: string, context: RequestContext) =>
-      isLeft(
-        await authenticate(
-          { headers: { cookie }, rawHeaders: [], method: 'GET', socket: {} } as unknown as IncomingMessage,
-          context,
-          route,
-        ),
-      )
-        ? 'refused'
-        : 'proven'
-    const fresh = () =>
-      ({
-        params: new URLSearchParams(),
-        sourceIp: '192.0.2.7',
-        setCookies: [],
-        resumedKey: undefined,
-        principal: undefined,
-      }) as unknown as RequestContext
-
-    const resumed = fresh()
-    t.deepEqual([await ask(remember, resumed), await ask(remember, resumed)], ['proven', 'proven'])
-    t.is(asked.length, 1)
-    known.delete('session-key')
-    t.is(await ask(remember, resumed), 'refused', 'cut, and the old cookie is not shown again')
-    t.is(asked.length, 1)
-
-    known.add('session-key')
-    const living = fresh()
-    t.is(await ask(`${session}; ${remember}`, living), 'proven')
-    known.delete('session-key')
-    t.is(
-      await ask(`${session}; ${remember}`, living),
-      'refused',
-      'a session that ends under an open stream is not resumed: no answer is left to carry it',
+test.serial('an open stream is rechecked by its session, never by the old cookie', async (t) => {
+  const { asked, resumption } = makeResumption()
+  const known = new Set(['session-key'])
+  const authenticator: ApiServerDeps['authenticator'] = {
+    authenticate: async (credential) =>
+      credential.kind === 'session' && known.has(credential.sessionKey.reveal())
+        ? right(principal)
+        : left(NotAuthenticated('Over.')),
+    authenticateAgain: async (proven) => right(proven),
+    spendCode: async (proven) => right(proven),
+    userOfSession: async () => undefined,
+  }
+  const csrf = { of: () => 'c', matches: () => false }
+  const sessions = { sessionCookie: 'moorage_session', sessionSeconds: 60 }
+  const { authenticate } = makeAuthenticate({
+    authenticator,
+    csrf,
+    resumption,
+    sessions,
+    secureCookies: false,
+    baseUrl: 'http://h',
+    isAccessToken: () => false,
+    takesQueryTokens: true,
+  })
+  const route = { access: { kind: 'signed-in' as const }, scope: undefined, refusesSudo: false }
+  const ask = async (cookie: string, context: RequestContext) =>
+    isLeft(
+      await authenticate(
+        { headers: { cookie }, rawHeaders: [], method: 'GET', socket: {} } as unknown as IncomingMessage,
+        context,
+        route,
+      ),
     )
-    t.is(asked.length, 1)
-  },
-)
+      ? 'refused'
+      : 'proven'
+  const fresh = () =>
+    ({
+      params: new URLSearchParams(),
+      sourceIp: '192.0.2.7',
+      setCookies: [],
+      resumedKey: undefined,
+      principal: undefined,
+    }) as unknown as RequestContext
+
+  const resumed = fresh()
+  t.deepEqual([await ask(remember, resumed), await ask(remember, resumed)], ['proven', 'proven'])
+  t.is(asked.length, 1)
+  known.delete('session-key')
+  t.is(await ask(remember, resumed), 'refused', 'cut, and the old cookie is not shown again')
+  t.is(asked.length, 1)
+
+  known.add('session-key')
+  const living = fresh()
+  t.is(await ask(`${session}; ${remember}`, living), 'proven')
+  known.delete('session-key')
+  t.is(
+    await ask(`${session}; ${remember}`, living),
+    'refused',
+    'a session that ends under an open stream is not resumed: no answer is left to carry it',
+  )
+  t.is(asked.length, 1)
+})

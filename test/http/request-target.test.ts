@@ -79,7 +79,7 @@ test('a target in absolute-form is read as its path, and names the host', (t) =>
     t.deepEqual(originForm(target), { authority: undefined, target })
 })
 
-test('what the receiver checks stays as it is, and what precedes it is checked as ever', (t) => {
+test("the receiver's part stays unchanged, and the prefix is validated", (t) => {
   const below =
     (from: number, isChecked = true) =>
     () => ({ from, isChecked, ownsQuery: isChecked })
@@ -99,7 +99,7 @@ test('one trailing slash is dropped, the query kept as it is', (t) => {
   t.deepEqual(guardTarget(['h'], '/'), { ok: true, path: '/', query: '' })
 })
 
-test('whatever passes is what a URL parser sees too: nothing can be routed elsewhere', (t) => {
+test('an accepted target is the same to a URL parser', (t) => {
   const piece = fc.constantFrom(
     'a',
     '.',
@@ -133,7 +133,7 @@ test('whatever passes is what a URL parser sees too: nothing can be routed elsew
   t.pass()
 })
 
-test('a host that passes never brings a path, a query or a user into the URL built from it', (t) => {
+test('an accepted host adds no path, query or user to a URL', (t) => {
   const character = fc.constantFrom(...'abz09.-_:[]/?#@\\% ,|')
   fc.assert(
     fc.property(fc.string({ unit: character, maxLength: 12 }), (host) => {

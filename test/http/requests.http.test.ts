@@ -17,7 +17,7 @@ test.before(async () => {
 })
 test.after.always(() => service.stop())
 
-test('a token is not answered what another credential of its user was answered under the same Idempotency-Key', async (t) => {
+test('an Idempotency-Key is bound to its token', async (t) => {
   const weak = await service.tokenFor(adminLogin, ['write:user'])
   const request = { body: { name: 'deploy', expTime: 0, scopes: ['write:user'] }, headers: { 'Idempotency-Key': '1' } }
   const first = await service.send('POST', '/api/v1/user/settings/tokens/access-tokens', {
@@ -35,7 +35,7 @@ test('a token is not answered what another credential of its user was answered u
   t.not(other.json.token, first.json.token)
 })
 
-test('a site admin who acts as a user is not answered from the user’s own keys, nor the user from the admin’s', async (t) => {
+test('an Idempotency-Key is separate for a site admin who acts as a user', async (t) => {
   const body = {
     username: 'acted',
     email: 'acted@example.com',
@@ -137,7 +137,7 @@ for (const name of names) {
     t.is(script, `/account/${name}.js`)
   })
 
-  test(`/${name}: every field has a label and says what belongs there, and what the script uses is there`, async (t) => {
+  test(`/${name}: every field has a label and a hint, and scripts find their fields`, async (t) => {
     const html = (await get(`/${name}`)).text
     const ids = idsIn(html)
     t.is(new Set(ids).size, ids.length, 'ids are unique')
@@ -157,7 +157,7 @@ for (const name of names) {
   })
 }
 
-test('each kind of secret tells browsers what it is', async (t) => {
+test('each kind of secret is marked for browsers', async (t) => {
   const hintsOn = async (name: string) =>
     [...(await get(`/${name}`)).text.matchAll(/ autocomplete="([^"]+)"/g)].map((match) => match[1])
   for (const hint of ['username', 'current-password', 'new-password', 'one-time-code'])
@@ -185,7 +185,7 @@ test('opening a page of a mail does not use up its code: a GET changes nothing',
   t.notRegex((accountScripts['accept-invitation.js'] ?? '').split(/^const show = /m)[1] ?? '', /'PUT'/)
 })
 
-test('a path where there is no page is 404 with the start page, which leads to signing in', async (t) => {
+test('an unknown page is 404 with the start page', async (t) => {
   for (const path of ['/account/none', '/account/x/', '/sign-in/x', '/account/__proto__']) {
     const { status, text, headers } = await get(path)
     t.is(status, 404, path)
@@ -335,7 +335,7 @@ test('every response has HSTS if the base URL is https', async (t) => {
   }
 })
 
-test('without a base URL answers name the address that the request came by, and redirects keep to it', async (t) => {
+test('without a base URL, answers use the address of the request', async (t) => {
   const service = await startService({ settings: { MOORAGE_TRUSTED_PROXIES: '127.0.0.1' } })
   const authorization = `token ${service.adminToken}`
   const post = (path: string, body: object) =>

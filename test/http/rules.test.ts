@@ -34,7 +34,7 @@ const from = (peer: string, forwarded?: string) =>
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
   }) as never
 
-test('forwarded addresses count only behind a trusted proxy, and then the right-most stranger', (a) => {
+test('forwarded addresses count behind a trusted proxy, right-most first', (a) => {
   a.is(makeTrustedProxies([]).clientIp(from('203.0.113.9', '1.2.3.4')), '203.0.113.9')
   const ip = makeTrustedProxies(['10.0.0.0/8', '::1']).clientIp
   a.is(ip(from('203.0.113.9', '1.2.3.4')), '203.0.113.9')
@@ -54,7 +54,7 @@ test('forwarded addresses count only behind a trusted proxy, and then the right-
   a.is(ip(from('10.1.1.1', '10.9.9.9')), '10.9.9.9')
 })
 
-test('forwarded schemes and hosts count only behind a trusted proxy, and only where they are some', (a) => {
+test('forwarded schemes and hosts count only behind a trusted proxy', (a) => {
   const proxies = makeTrustedProxies(['10.0.0.0/8'])
   const ownUrl = makeOwnAddress({ configured: undefined, listening: 'http://127.0.0.1:3000', proxies })
   const asked = (peer: string, headers: Record<string, string>, encrypted = false) =>
@@ -108,7 +108,7 @@ test('pages are always within bounds', (a) => {
 
 const codec = request({ q: optional(t.string), n: optional(QueryInt), many: repeatable(t.string) }, 'Q')
 
-test('query keys: single ones may occur once, repeatable ones often, unknown and prototype keys do nothing', (a) => {
+test('query keys occur once or repeatedly as declared, others do nothing', (a) => {
   a.deepEqual(parseQuery(new URLSearchParams('q=a&many=1&many=2&z=1&z=2'), codec), {
     ok: true,
     value: { q: 'a', many: ['1', '2'] },
@@ -119,7 +119,7 @@ test('query keys: single ones may occur once, repeatable ones often, unknown and
   a.is(({} as Record<string, unknown>)['x'], undefined)
 })
 
-test('a refusal names the field and what was expected, never the value, and lists at most 20', (a) => {
+test('a refusal names at most 20 fields with their rules, never values', (a) => {
   const refused = decodeWith(t.type({ password: t.number }), { password: 'hunter2' })
   a.false(refused.ok)
   a.notRegex(JSON.stringify(refused), /hunter2/)
@@ -180,7 +180,7 @@ test('links keep the filters of the caller and leave credentials out', (t) => {
   t.is(headers['X-Total-Count'], '35')
 })
 
-test('a list that was counted in part names its next page until one is not full, and no last page', (t) => {
+test('a partly counted list names its next page and no last page', (t) => {
   const rels = (page: number, items: number, total: number, isCapped: boolean, limit = 50) =>
     [
       ...(
@@ -248,7 +248,7 @@ test('a refusal that is not about the caller, and a store that is away, cut noth
   )
 })
 
-test('what is for another receiver carries nothing that proves the caller here', (t) => {
+test("a proxied request omits the caller's credentials", (t) => {
   const bag = (
     headersDistinct: Record<string, string[]>,
     method: 'session' | 'token',
@@ -276,7 +276,7 @@ test('what is for another receiver carries nothing that proves the caller here',
   t.deepEqual(bag({ cookie: ['moorage_session=s; _csrf=c'] }, 'token'), {})
 })
 
-test('a line of any length is one line, a text may have several, and neither has other control characters', (t) => {
+test('lines and texts contain no other control characters', (t) => {
   const line = freeText()
   const short = freeText(100)
   const lines = textLines(1000)

@@ -42,14 +42,14 @@ const secureGet = (port: number, ca: string, path: string): Promise<{ status: nu
     req.end()
   })
 
-test('one port answers HTTP and HTTPS, the certificate checked by a client that was given it', async (t) => {
+test('one port answers HTTP and HTTPS with a verified certificate', async (t) => {
   t.is((await fetch(`${server.baseUrl}/api/v1/things/1`, { headers: { authorization: 'token good' } })).status, 200)
   const secure = await secureGet(server.port, tls.certificatePem, '/api/v1/things/1')
   t.is(secure.status, 200)
   t.regex(secure.body, /thing 1/)
 })
 
-test('TLS 1.3 is preferred, 1.2 taken, nothing older, and no suite without forward secrecy', async (t) => {
+test('TLS 1.3 is preferred, 1.2 accepted, always with forward secrecy', async (t) => {
   const agreed = async (options: object): Promise<string> => {
     const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: tls.certificatePem, ...options })
     try {
@@ -109,7 +109,7 @@ for (const [what, bytes] of [
   ['begins', [0x16]],
   ['says how long its greeting is', [0x16, 0x03, 0x01, 0x02, 0x00]],
 ] as const) {
-  test(`a handshake that ${what} and never continues is given up`, async (t) => {
+  test(`a handshake that ${what} and never continues is closed`, async (t) => {
     const own = createServer()
     shareWithTls(own, tls, 200)
     own.listen(0, '127.0.0.1')
@@ -125,7 +125,7 @@ for (const [what, bytes] of [
   })
 }
 
-test('a renewed certificate is used for new connections once both files match, and open ones continue', async (t) => {
+test('a renewed certificate serves new connections once both files match', async (t) => {
   const own = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
   t.teardown(() => rm(own, { recursive: true, force: true }))
   const [before, after] = [

@@ -137,7 +137,7 @@ for (const [name, secure] of [
   ['HTTP', false],
   ['HTTPS', true],
 ] as const) {
-  test(`${name}: while it drains everything is answered, each answer says that it is the last, and none is reset`, async (a) => {
+  test(`${name}: a drain answers all requests with Connection: close and no reset`, async (a) => {
     const { server, runs, release, connect: open } = await openHarbour(a, secure)
     const [inFlight, idle, fresh] = [open(), open(), open()]
     idle.send(whole('before'))
@@ -161,7 +161,7 @@ for (const [name, secure] of [
     }
   })
 
-  test(`${name}: of requests that were sent without waiting, all are answered, and the last answer closes`, async (a) => {
+  test(`${name}: pipelined requests are all answered, and the last answer closes`, async (a) => {
     const { server, runs, release, connect: open } = await openHarbour(a, secure)
     const client = open()
     client.send(get('/held'))
@@ -181,7 +181,7 @@ for (const [name, secure] of [
     )
   })
 
-  test(`${name}: what follows an answer that says that it is the last is not carried out`, async (a) => {
+  test(`${name}: requests after the last answer are not executed`, async (a) => {
     const { server, runs, connect: open } = await openHarbour(a, secure)
     const client = open()
     server.drain()
@@ -199,7 +199,7 @@ for (const [name, secure] of [
     a.is(runs.take, 1)
   })
 
-  test(`${name}: a stop waits for a body that is being sent, an answer that is being read and a connection that is new`, async (a) => {
+  test(`${name}: a stop waits for bodies, answers and new connections`, async (a) => {
     const { server, runs, release, connect: open } = await openHarbour(a, secure)
     const [sending, reading, held, idle] = [open(), open(), open(), open()]
     sending.send(post('in two parts')[0])
@@ -236,7 +236,7 @@ for (const [name, secure] of [
     a.is(await idle.ended, 'in order')
   })
 
-  test(`${name}: without a time to drain, a connection that is new still gets its answer, and one that was answered ends`, async (a) => {
+  test(`${name}: a new connection gets its answer without a drain time`, async (a) => {
     const { server, connect: open } = await openHarbour(a, secure)
     const [answered, fresh] = [open(), open()]
     answered.send(whole('answered'))
@@ -253,7 +253,7 @@ for (const [name, secure] of [
     await stopped
   })
 
-  test(`${name}: an idle connection ends in order, and what its client still sends resets nothing`, async (a) => {
+  test(`${name}: an idle connection ends in order without a reset`, async (a) => {
     const { server, connect: open } = await openHarbour(a, secure)
     const idle = open()
     idle.socket.allowHalfOpen = true

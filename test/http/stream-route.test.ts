@@ -24,7 +24,7 @@ test.after.always(() => server.stop())
 const proxy = '/api/v1/c/acme/prod/proxy'
 const auth = { authorization: 'Bearer good' }
 
-test('bytes pass both ways as they are, and the path below the prefix is forwarded encoded', async (t) => {
+test('bytes pass both ways, and the path tail is forwarded encoded', async (t) => {
   const bytes = new Uint8Array(300_000).map((_, i) => (i * 31) % 256)
   const reply = await fetch(
     `${server.baseUrl}${proxy}/apis/x%3Ay/v1?watch=1&token=good&labelSelector=a%3Db&org=x&sudo=`,
@@ -54,7 +54,7 @@ for (const path of ['/a/../b', '/a%2fb', '/a%2Fb', '/a%5cb', '/%2e%2e/b', '//a',
   })
 }
 
-test('a refusal is a Kubernetes Status with the platform’s keys, so that kubectl shows its message', async (t) => {
+test('a refusal is a Kubernetes Status that kubectl shows', async (t) => {
   const none = await fetch(`${server.baseUrl}${proxy}/api`)
   t.is(none.status, 401)
   const hidden = await fetch(`${server.baseUrl}/api/v1/c/acme/hidden/proxy/api`, { headers: auth })
@@ -135,7 +135,7 @@ test('a refused upgrade closes the connection: a second request on it is never r
 })
 
 for (const path of ['/breaks', '/regrets']) {
-  test(`what goes wrong after the upgrade was accepted only closes the tunnel: ${path}`, async (t) => {
+  test(`an error after the accepted upgrade closes the tunnel: ${path}`, async (t) => {
     const reply = await rawRequest(server.port, upgradeHead(`${proxy}${path}`, 'Authorization: Bearer good\r\n'))
     t.is(reply.status, 101)
     t.true(reply.closed)
@@ -145,7 +145,7 @@ for (const path of ['/breaks', '/regrets']) {
 }
 
 for (const path of ['/waits', '/gives-up']) {
-  test(`the rest of a body that is answered before its end is read, and the connection stays: ${path}`, async (t) => {
+  test(`the rest of an early-answered body is read: ${path}`, async (t) => {
     const socket = connect(server.port, '127.0.0.1')
     t.teardown(() => socket.destroy())
     let received = ''
@@ -164,7 +164,7 @@ for (const path of ['/waits', '/gives-up']) {
   })
 }
 
-test('an upgrade while a component is away is 503 with a time to return, as any request is', async (t) => {
+test('an upgrade during an outage is 503 with Retry-After', async (t) => {
   const reply = await rawRequest(server.port, upgradeHead(`${proxy}/away`, 'Authorization: Bearer good\r\n'))
   t.is(reply.status, 503)
   t.regex(reply.text, /\r\nretry-after: [1-9]\d*\r\n/i)
@@ -191,7 +191,7 @@ test('a stop lets requests in flight end and cuts endless streams', async (t) =>
   await t.throwsAsync(endless.text())
 })
 
-test('a caller who keeps the rate limit used up keeps no stream or tunnel that is no longer allowed', async (t) => {
+test('streams and tunnels end with their right at a used up rate limit', async (t) => {
   const state = { isUsedUp: false }
   const authorize: typeof grants = async (...asked) => {
     if (state.isUsedUp && !isForEveryone()) throw new Unavailable('The statements of this account wait.')

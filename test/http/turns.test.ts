@@ -56,7 +56,7 @@ const ask = (server: StubServer, path: string, token?: string, signal?: AbortSig
     ...(signal === undefined ? {} : { signal }),
   })
 
-test('forty requests of one account delay no other, and those beyond its bound are 503 with a time to return', async (test) => {
+test('forty requests of one account delay no other account', async (test) => {
   const { server, turns, started, endOne } = await startQueue(test)
   const flood = Array.from({ length: 40 }, () => ask(server, '/work', 'good'))
   await until('the queue', () => turns.load().refusals === 7 || undefined)
@@ -89,7 +89,7 @@ test('forty requests of one account delay no other, and those beyond its bound a
   )
 })
 
-test('the robot accounts of an organization count as one account, and a confined token for its person', (test) => {
+test("robots of an organization share its queue, confined tokens their person's", (test) => {
   const scopes = { all: true, sudo: false, publicOnly: false, levels: {} }
   const keyOf = (userId: number, login: string, org?: number): AccountKey =>
     accountOf({
@@ -110,7 +110,7 @@ test('the robot accounts of an organization count as one account, and a confined
   test.is(accountOf({ sourceIp: '192.0.2.1', principal: undefined }), 'network 192.0.2.1')
 })
 
-test('a client that disconnects gives its waiting place back, and its work does not start', async (test) => {
+test('a disconnected client frees its queue slot', async (test) => {
   const { server, turns, started, endOne } = await startQueue(test)
   const first = ask(server, '/work', 'good')
   await until('the queue', () => started.length === 1 || undefined)
@@ -161,7 +161,7 @@ test.serial('costly requests of one account do not run in a row while another ac
   test.true(order.indexOf(8) <= 1, order.join(' '))
 })
 
-test('a long answer is written in pieces, each in a turn of its account', async (test) => {
+test('a long answer is written in slices, each queued for its account', async (test) => {
   const readings = makeReadingBudgets()
   const body = Buffer.alloc(200_000, 'x')
   const accounts: AccountKey[] = []

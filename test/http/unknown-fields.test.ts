@@ -80,7 +80,7 @@ test('fields are looked for where values are read, and only there', (t) => {
   t.deepEqual(pathsOf(FreeObjectCodec, some), [])
 })
 
-test('each field is named once, at most 20, and those that were meant otherwise come first', (t) => {
+test('unknown fields are named once, at most 20, misspelt ones first', (t) => {
   const Names = request({ visibility: optional(freeText()) }, 'Names')
   t.deepEqual(
     unknownFields(shapeOf(listOf(Names, 9)), [{ visibility: '', visibilty: '' }, { x: 1, visibilty: '' }, { x: 1 }]),

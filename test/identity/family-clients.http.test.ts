@@ -107,7 +107,7 @@ test('an empty address of an organization and an empty name of a team are unchan
   t.deepEqual([own.status, own.json.scopes], [201, ['all']])
 })
 
-test('Basic with the right password of a prohibited or inactive user is 403, with a wrong one 401', async (t) => {
+test('a prohibited user is 403 with the right password and 401 with a wrong one', async (t) => {
   for (const change of [{ prohibit_login: true }, { prohibit_login: false, active: false }]) {
     t.is((await edit('eve', change)).status, 200)
     const right = await send('GET', '/user', { basic: ['eve', password] })
@@ -117,7 +117,7 @@ test('Basic with the right password of a prohibited or inactive user is 403, wit
   }
 })
 
-test('a new user begins with the language and the hidden address of the settings; common passwords are taken where the list is off', async (t) => {
+test('a new user gets the default language and hidden address of the settings', async (t) => {
   const made = await makeUser('common', { password: 'qwerty123456' })
   t.deepEqual([made.status, made.json.language], [201, ''])
   t.is((await send('GET', '/users/common', { token: await service.tokenFor('bob') })).json.email, 'common@example.org')
@@ -161,7 +161,7 @@ test('a picture in base64 may have line breaks', async (t) => {
     t.is((await send('POST', '/user/avatar', { token, body: { image } })).status, 422, image)
 })
 
-test('a count of followers is that of the list, without private users and disabled accounts', async (t) => {
+test('a follower count excludes private users and disabled accounts', async (t) => {
   for (const follower of ['ada', 'bob'])
     t.is((await send('PUT', '/user/following/zoe', { token: await service.tokenFor(follower) })).status, 204)
   await makeUser('hid')
@@ -181,7 +181,7 @@ test('a count of followers is that of the list, without private users and disabl
   t.deepEqual(await seen(), [2, 2])
 })
 
-test('a custom team has a level that clients know, and stays custom when it is sent back', async (t) => {
+test('a custom team keeps its type when its known level is sent back', async (t) => {
   const token = await service.tokenFor('bob')
   t.is((await send('POST', '/orgs', { token, body: { username: 'crews' } })).status, 201)
   const role = (

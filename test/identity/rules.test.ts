@@ -80,7 +80,7 @@ test('a made token has the form, and one changed character breaks it', (t) => {
   )
 })
 
-test('tokens of the lineage are taken; anything else has not the form of a token', (t) => {
+test('tokens of the lineage are accepted, and other forms are not tokens', (t) => {
   t.true(hasAccessTokenForm('0123456789abcdef0123456789abcdef01234567', digest))
   for (const text of [
     '',
@@ -112,7 +112,7 @@ const scopeWord = fc.constantFrom(
   'write:issue',
 )
 
-test('scope words survive the way to a scope set and back, without words that have no effect', (t) => {
+test('scope words survive the round trip, without ineffective ones', (t) => {
   fc.assert(
     fc.property(fc.array(scopeWord, { minLength: 1 }), (words) => {
       const parsed = parseScopeWords(words)
@@ -125,7 +125,7 @@ test('scope words survive the way to a scope set and back, without words that ha
   )
 })
 
-test('what a covered scope allows, the covering one allows', (t) => {
+test('a covering scope allows everything that the covered one does', (t) => {
   const scopes = fc.array(scopeWord, { minLength: 1 }).map(scopeSetOf)
   fc.assert(
     fc.property(scopes, scopes, (held, asked) => {
@@ -153,7 +153,7 @@ test('absent scopes are all, an empty list is a mistake, an unknown word is name
   t.deepEqual(parseScopeWords(['read:user', 'write:user', 'read:user']), { _tag: 'Right', right: ['write:user'] })
 })
 
-test('names: 1 to 40 characters, single signs between letters and digits, no @, not reserved', (t) => {
+test('names have 1 to 40 characters, single signs and no reserved word', (t) => {
   for (const name of ['a', 'tu1', 'Ada-Lovelace', 'a.b_c-d', 'x'.repeat(40)])
     t.true(isRight(parseAccountName(name)), name)
   for (const name of [
@@ -213,7 +213,7 @@ test('passwords: long ones of any make are fine', (t) => {
   t.true(check('long and made of many words '.repeat(9).slice(0, 255) + '!'))
 })
 
-test('passwords: short, overlong, common, repeated, sequential and personal ones are refused', (t) => {
+test('weak, personal and malformed passwords are refused', (t) => {
   const refused = [
     '',
     'elevenchars',
@@ -279,7 +279,7 @@ test('a session: idle an hour, a day in all, and no longer than its remembered l
   t.true(isMarkDue(now, at(60)))
 })
 
-test('a password is reset by mail to an address that has been confirmed for a day, or of an account younger than that', (t) => {
+test('a password is reset through an address confirmed for a day', (t) => {
   const now = new Date('2026-05-10T08:00:00.000Z')
   const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000)
   const serves = (accountHours: number, verifiedHours: number | undefined) =>
@@ -312,7 +312,7 @@ const changedAt = (seconds: readonly number[]): RememberedLogin => {
   }
 }
 
-test('of all secrets that a login ever had, only the last is good for ever, and the one before it for half a minute', (t) => {
+test('only the last secret of a login is valid, the previous one for 30 seconds', (t) => {
   const steps = fc.array(fc.integer({ min: 1, max: 5000 }), { maxLength: 12 })
   fc.assert(
     fc.property(steps, fc.nat(12), fc.nat(120), (gaps, back, wait) => {
@@ -327,7 +327,7 @@ test('of all secrets that a login ever had, only the last is good for ever, and 
   )
 })
 
-test('tabs of one browser are never thieves, however their requests and answers cross, while none takes more than 15 seconds', (t) => {
+test('tabs of one browser are never reported as theft within 15 seconds', (t) => {
   // Each request takes the cookie of its beginning, and is judged and answered later; the jar is the browser's, so all
   // tabs share it. A tab may start just before another's answer brings the new secret: the grace time covers two in a
   // row.

@@ -175,7 +175,7 @@ test.serial('a page beyond the end is empty, or refused where pages are linked b
   })
 })
 
-test.serial('what a path may not hold is refused before anything routes by it', async (t) => {
+test.serial('invalid path characters are refused before routing', async (t) => {
   await withoutEffect(t, async (service) => {
     const faults: string[] = []
     const rotation = makeRotation()

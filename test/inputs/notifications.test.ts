@@ -108,7 +108,7 @@ test.serial('each mutation of a notification that its codec refuses is 400', asy
   await hadNoEffect(t)
 })
 
-test.serial('what is no JSON, too deep, too large, compressed or of another type is refused', async (t) => {
+test.serial('invalid notifications are refused by their form', async (t) => {
   const json = { 'Content-Type': 'application/json' }
   const faults = await askingEach(async ({ send }, expect) => {
     const headed = (headers: object, text: string) => send(text, { headers })
@@ -182,7 +182,7 @@ test.serial('other methods, paths, queries and secrets are refused', async (t) =
 const post = (path: string, headers: string, body = ''): string =>
   `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n${body}`
 
-test.serial('requests that are not HTTP, or repeat what may be there once, are refused', async (t) => {
+test.serial('requests that are not HTTP or repeat single headers are refused', async (t) => {
   for (const { cloud, service } of services) {
     const port = Number(new URL(service.running.marketplaceUrl ?? '').port)
     const path = `${listenerRoots.marketplace}/marketplaces/${cloud}/notification/resource?secret=${secretOf}`

@@ -129,7 +129,7 @@ for (const [name, payload, statuses] of cases) {
   })
 }
 
-test.serial('a connection that sends nothing, and one that never reads, do no harm', async (t) => {
+test.serial('silent connections and clients that never read do no harm', async (t) => {
   const { port, service, ended } = t.context
   const idle = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => undefined))
   const deaf = connect(port, '127.0.0.1').on('error', () => undefined)
@@ -141,7 +141,7 @@ test.serial('a connection that sends nothing, and one that never reads, do no ha
   t.is(ended.code, undefined)
 })
 
-test.serial('two requests sent at once are answered in order, and the second is judged by itself', async (t) => {
+test.serial('two pipelined requests are answered in order', async (t) => {
   const { text } = await rawRequest(
     t.context.port,
     get(host) + get(host, '/api/v1/user') + get(`${host}Connection: close\r\n`, '/api/v1/version'),

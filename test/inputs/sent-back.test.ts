@@ -193,7 +193,7 @@ const sendBack = async (
   return wrong
 }
 
-test('what is shown can be sent back, and then nothing changes', async (t) => {
+test('an answer that is sent back changes nothing', async (t) => {
   t.timeout(600_000)
   const service = await startPopulatedService()
   t.teardown(() => service.stop())

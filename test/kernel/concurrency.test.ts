@@ -3,7 +3,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { mapWithin, untilNotOvertaken, atATime } from '../../core/kernel/concurrency.ts'
 
-test('overtaken work is repeated until it succeeds, fails in another way, or was tried often enough', async (t) => {
+test('overtaken work is repeated until success, failure or the limit', async (t) => {
   const fates = fc.array(fc.constantFrom('overtaken' as const, 'refused' as const, 'done' as const), {
     minLength: 1,
     maxLength: 8,
@@ -28,7 +28,7 @@ test('overtaken work is repeated until it succeeds, fails in another way, or was
   )
 })
 
-test('items that run at the same time have different lanes, and an error is thrown once all that were started have ended', async (t) => {
+test('concurrent items have different lanes, and errors wait for started ones', async (t) => {
   const busy = new Set<number>()
   const doubled = await mapWithin([...Array(20).keys()], 3, async (item, index, lane) => {
     t.true(lane >= 0 && lane < 3 && !busy.has(lane))
@@ -53,7 +53,7 @@ test('items that run at the same time have different lanes, and an error is thro
   t.deepEqual([begun, ended], [[0, 1], [1]])
 })
 
-test('work at a time: in order, never wider than allowed, nothing begun after a failure', async (t) => {
+test('work runs in order within its width and stops after a failure', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.boolean(), { maxLength: 12 }),

@@ -20,7 +20,7 @@ test('nothing that is sought stays, wherever such texts overlap', (t) => {
   )
 })
 
-test('a text that would take too long shows only what was looked at', (t) => {
+test('a text beyond the time limit shows only its inspected part', (t) => {
   const secrets = Array.from({ length: 20_000 }, (_, index) => `${'a'.repeat(24)}${index}`)
   const text = `${'b'.repeat(100)}${'a'.repeat(200_000)} tail ${secrets[7]}`
   const shown = redactSecrets({ secrets })(text)
@@ -35,7 +35,7 @@ test('with too many texts to seek nothing is shown', (t) => {
   t.is(redact(''), '')
 })
 
-test('one list of words marks what is secret, for helm and for this service', (t) => {
+test('helm and this service share one list of secret words', (t) => {
   const keys = [
     'password',
     'passphrase',

@@ -5,7 +5,7 @@ import { makeSharedWork } from '../../core/kernel/concurrency.ts'
 const never = new AbortController().signal
 const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('concurrent requests are done once; later ones are done again', async (t) => {
+test('concurrent requests share one run, and later ones run again', async (t) => {
   const shared = makeSharedWork<number>()
   let runs = 0
   const work = async (): Promise<number> => {
@@ -41,7 +41,7 @@ test('a caller who left before gets a refusal, and nothing starts', async (t) =>
   )
 })
 
-test('a caller leaves alone; the work is stopped with the last one, and starts again for the next', async (t) => {
+test('the work stops with its last caller and starts again for the next', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }), async (leaves) => {
       const shared = makeSharedWork<string>()

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads'
 import test from 'ava'
 import { threadEnvironment } from '../../adapters/system/processes.ts'
 
-test('a thread keeps its compiled code where the service does, and sees no variable of the service', async (t) => {
+test('a thread shares the compile cache and no environment variable', async (t) => {
   const own = mkdtempSync(join(tmpdir(), 'moorage-compiled-'))
   t.teardown(() => rmSync(own, { recursive: true, force: true }))
   // Does nothing where the run has set a folder.

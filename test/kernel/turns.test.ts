@@ -112,7 +112,7 @@ const countOf = (calls: readonly Call[], account: AccountKey): number =>
   calls.filter((each) => each.account === account).length
 const bytesOf = (calls: readonly Call[]): number => calls.reduce((sum, { bytes }) => sum + bytes, 0)
 
-test('no limit is exceeded, no turn is unused while a call may have it, and every call ends once', (t) => {
+test('no limit is exceeded, and every call ends once', (t) => {
   fc.assert(
     fc.property(anyLimits, steps, (given, walked) => {
       const fixture = makeFixture(given)
@@ -166,7 +166,7 @@ test('an account with at most an equal share of the waiting places is never refu
   )
 })
 
-test('forty calls of one account delay a call of another by no more than the running one', (t) => {
+test('forty calls of one account delay another by one running call at most', (t) => {
   for (const [inAll, perAccount] of [
     [1, 1],
     [2, 1],
@@ -187,7 +187,7 @@ test('forty calls of one account delay a call of another by no more than the run
   }
 })
 
-test('accounts that wait all the time get turns one after the other', (t) => {
+test('waiting accounts are served alternately', (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 2, max: 6 }),
@@ -224,7 +224,7 @@ test('accounts with long calls and with short ones get equal time', (t) => {
   )
 })
 
-test('a short call comes before a long one, of its own account as well, and a long one is not overtaken without end', (t) => {
+test('a short call precedes a long one, which is not overtaken forever', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 30 }), fc.boolean(), (length, isOwn) => {
       const fixture = makeFixture()
@@ -245,7 +245,7 @@ test('a short call comes before a long one, of its own account as well, and a lo
   )
 })
 
-test('an account that could not have a turn does not save it for later', (t) => {
+test('a blocked account does not save capacity for later', (t) => {
   const fixture = makeFixture({ inAll: 2, perAccount: 1 })
   for (let at = 0; at < 30; at += 1) fixture.add(1)
   const endless = fixture.running[0]
@@ -260,7 +260,7 @@ test('an account that could not have a turn does not save it for later', (t) => 
   for (const account of [1, 2, 3]) t.true(countOf(fixture.started.slice(from), account) >= 3, `account ${account}`)
 })
 
-test('calls from many networks that name one account get together the turns of one account', (t) => {
+test('calls from many networks for one account share its capacity', (t) => {
   const fixture = makeFixture()
   fixture.add('network 0')
   for (let at = 0; at < 30; at += 1) fixture.add(`network ${at + 10}`, { named: 'ada' })

@@ -140,7 +140,7 @@ test('a path that leads upwards is not requested', async (t) => {
   t.is((await ask('/version?x=/../y'))._tag, 'Right')
 })
 
-test('when the service stops a watch ends after a whole event, and what is no watch is not made to look whole', async (t) => {
+test('a stop ends a watch after a whole event and marks other bodies cut', async (t) => {
   const server = await startFakeKubernetes()
   t.teardown(() => server.stop())
   const streams = new Map<string, ServerResponse>()
@@ -255,7 +255,7 @@ test('a token with an inline authority is accepted, and printing it shows no sec
   t.false(JSON.stringify(parsed.right).includes(canary))
 })
 
-test('a client certificate with its key is accepted; either alone is not', (t) => {
+test('a client certificate needs its key', (t) => {
   const pair = { 'client-certificate-data': base64(pem.certificatePem), 'client-key-data': base64(pem.keyPem) }
   t.true(isRight(parse(kubeconfig({ user: pair }))))
   t.regex(refusal(kubeconfig({ user: { 'client-key-data': pair['client-key-data'] } })), /only accepted together/)
@@ -278,7 +278,7 @@ test('a prefix of the server’s path and a tls-server-name are kept', (t) => {
   )
 })
 
-test('the only context is taken when none is named; several need a choice', (t) => {
+test('the only context is used, and several need a choice', (t) => {
   t.true(isRight(parse(kubeconfig({ file: { 'current-context': '' } }))))
   t.true(isRight(parse(kubeconfig({ file: { 'current-context': null } }))))
   const two = [
@@ -387,7 +387,7 @@ test('a stored credential reads back as it was', (t) => {
   }
 })
 
-test('the end of a credential is that of its certificate, or of its token if that is a JWT with an end', async (t) => {
+test('a credential ends with its certificate or JWT', async (t) => {
   const dated = await datedCertificate(-1, 30)
   const pair = { 'client-certificate-data': base64(dated.certificatePem), 'client-key-data': base64(dated.keyPem) }
   const endOf = (user: object): Date | undefined => jsonCredentialCodec.endOf(credentialOf(kubeconfig({ user })))
@@ -433,7 +433,7 @@ const start = (clientHead = '', clusterHead = '') => {
   return { client, cluster, joined: joinStreams(client, Buffer.from(clientHead), cluster, Buffer.from(clusterHead)) }
 }
 
-test('what was read before an end still arrives when the other direction then fails', async (t) => {
+test('received bytes arrive although the other direction fails', async (t) => {
   const { client, cluster, joined } = start()
   cluster.emit('data', Buffer.from('last words'))
   cluster.emit('end')
@@ -471,7 +471,7 @@ test('a side that is full holds the other back until it drains', (t) => {
   t.false(cluster.isPaused)
 })
 
-test('what came with the heads goes first', (t) => {
+test('bytes that came with the heads are sent first', (t) => {
   const { client, cluster } = start('from client', 'from cluster')
   t.is(cluster.received, 'from client')
   t.is(client.received, 'from cluster')

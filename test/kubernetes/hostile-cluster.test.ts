@@ -101,7 +101,7 @@ const manyValues = `{"metadata":{"continue":"more"},"items":[${'{"metadata":{}},
 const largePage = (bytes: number): string =>
   JSON.stringify({ metadata: { continue: 'more' }, items: [{ metadata: { name: 'x'.repeat(bytes) } }] })
 
-test('a list of release records without end is read up to its limit, and names the cluster', async (t) => {
+test('an endless list of release records stops at its limit', async (t) => {
   const { fake, budgets, member } = await hostile()
   respondWith(fake, '/api/v1/secrets', largePage(3 * MiB))
   t.is(
@@ -117,7 +117,7 @@ test('a list of release records without end is read up to its limit, and names t
   t.is(budgets.held(), 0)
 })
 
-test('pages without content end with the answers that one request may have', async (t) => {
+test('empty pages stop at the limit of answers for one request', async (t) => {
   const { fake, budgets, member } = await hostile()
   respondWith(fake, '/api/v1/secrets', '{"metadata":{"continue":"more"},"items":[]}')
   t.regex(
@@ -145,7 +145,7 @@ test('a page that is too large, or has too many values, is refused with the firs
   }
 })
 
-test('the requests of one account share a budget, and another account reads beside them', async (t) => {
+test('requests of one account share a budget, and another account still reads', async (t) => {
   const { fake, api, budgets, connection } = await hostile()
   respondWith(fake, '/large', largePage(2 * MiB))
   const read = () => api.request(connection, { method: 'GET', target: '/large' }, never)
@@ -209,7 +209,7 @@ test('an account that holds all connections to a cluster holds up no other accou
   t.is((await relayOf(1, '/version', never).outcome)._tag, 'Right')
 })
 
-test('beside one who holds all connections, many requests of another account take turns', async (t) => {
+test('many requests of another account proceed beside a flood', async (t) => {
   const { fake, api, budgets, connection } = await hostile()
   const transport = makeUndiciClusterTransport(pools, egress, { budgets, json, report: () => undefined })
   fake.on('/held', () => undefined)
@@ -246,7 +246,7 @@ test('beside one who holds all connections, many requests of another account tak
   t.is(entered, 65)
 })
 
-test('a read survives a connection that the cluster closes, and no change is sent twice', async (t) => {
+test('a read survives a closed connection, and no change is sent twice', async (t) => {
   const { fake, api, budgets, connection } = await hostile()
   const transport = makeUndiciClusterTransport(pools, egress, { budgets, json, report: () => undefined })
   const asked = (method: string) => fake.seen.filter((seen) => seen.method === method).length
@@ -298,7 +298,7 @@ test('an answer that has no body by its status ends there, whatever length it sa
   }
 })
 
-test('a transfer coding that nothing has asked for is not passed on without its name', async (t) => {
+test('an unrequested transfer coding is passed on with its name only', async (t) => {
   const { fake, budgets, connection } = await hostile()
   const transport = makeUndiciClusterTransport(pools, egress, { budgets, json, report: () => undefined })
   fake.on('/coded', (_req, res) =>
@@ -309,7 +309,7 @@ test('a transfer coding that nothing has asked for is not passed on without its 
   t.false(exchange.hasResponded)
 })
 
-test('a hub whose answer has no turn to be read refuses the request, and does not end the service', async (t) => {
+test('a hub answer without capacity refuses the request', async (t) => {
   const { fake, budgets, connection } = await hostile()
   fake.on('/gateway/reef/', (_req, res) => {
     res.writeHead(404, { 'content-type': 'text/plain' })
@@ -351,7 +351,7 @@ test('kinds without end, or with long lists, are not listed together', async (t)
   t.true(asked <= 13, `${asked} requests`)
 })
 
-test('whatever is at an address, and whatever keeps it from being reached, the caller gets the same text; the report has the reason', async (t) => {
+test('unreachable addresses get one text for callers and a reason in the report', async (t) => {
   const listen = async (server: Server): Promise<number> => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     t.teardown(() => server.close())

@@ -81,7 +81,7 @@ test('the waits grow from a minute to six hours, whatever the number of attempts
   t.true(isTooOld(at, new Date(3 * 86_400_000)))
 })
 
-test('a mail that a server delays is tried again under the same reference, then it is gone', async (t) => {
+test('a delayed mail is retried under its reference and then removed', async (t) => {
   const fixture = await sqlite()
   const { mailer, sent } = makeScripted('delayed', 'throws')
   const deliver = makeDeliverMail({ ...fixture, mailer, log: makeLog().log })
@@ -98,7 +98,7 @@ test('a mail that a server delays is tried again under the same reference, then 
   t.deepEqual(await fixture.rows(), [])
 })
 
-test('a refused mail is given up at once, a delayed one after three days, with a log line each', async (t) => {
+test('a refused mail is dropped at once and a delayed one after three days', async (t) => {
   const fixture = await sqlite()
   const { log, lines } = makeLog()
   await fixture.post(mailTo('ada@example.org'))
@@ -136,7 +136,7 @@ test('while the time is in doubt no mail is given up for its age', async (t) => 
   t.like(await deliver(never), { postponed: 0, givenUp: 1 })
 })
 
-test('the log tells references and classes of errors, never what is in a mail or to whom it goes', async (t) => {
+test('the log has references and error classes, no mail content or address', async (t) => {
   const fixture = await sqlite()
   const { log, lines } = makeLog()
   await fixture.post(
@@ -166,7 +166,7 @@ test('a mail whose key is gone holds up no other', async (t) => {
   )
 })
 
-test('more mail than a batch leaves in one run; a stop ends it between batches', async (t) => {
+test('one run sends more than a batch, and a stop ends it between batches', async (t) => {
   const fixture = await sqlite()
   await fixture.post(...Array.from({ length: 12 }, (_, i) => mailTo(`user${i}@example.org`)))
   const stopping = new AbortController()
@@ -212,7 +212,7 @@ test('the notifier is called after a commit that posted mail, and after no other
   t.is(rings, 1)
 })
 
-test('rings during a run cause one more run; a stop waits for the run and begins none', async (t) => {
+test('wake-ups during a run cause one more run, and a stop begins none', async (t) => {
   let runs = 0
   let resume = (): void => undefined
   const notifier = makeOutboxNotifier(async () => {
@@ -280,7 +280,7 @@ test('folder: the mail is for its owner alone, and a repetition replaces it', as
   t.is(statSync(join(folder, 'mail')).mode & 0o777, 0o700)
 })
 
-test('folder: what cannot be written waits, with the reason and without a rest', async (t) => {
+test('folder: an unwritable mail waits with its reason and no partial file', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-mail-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'file'), '')
@@ -376,7 +376,7 @@ onServer('the look of the doctor signs in and sends nothing', { login }, async (
   t.is(server.received.length, 0)
 })
 
-test('mail URLs: what they say, and what is none', (t) => {
+test('mail URLs are parsed, and invalid ones refused', (t) => {
   const smtp = (url: string) => {
     const place = parseMailUrl(url)
     return place?.kind === 'smtp' ? place.smtp : undefined

@@ -46,7 +46,7 @@ const fixture = (changes: Partial<Claim> = {}) => {
   return { state, check: () => check(call, ref), checkOther: () => check(call, 'b'.repeat(32)), claim: () => claim }
 }
 
-test('what is asked of a claim is answered in order: missing, taken, claimable, too soon, and then the rules', async (t) => {
+test('a claim is missing, taken, claimable, early or subject to the rules', async (t) => {
   t.is(tagOf(await fixture().checkOther()), 'ClaimMissing')
   t.is(tagOf(await fixture({ isClaimable: true, claimedAt: start }).check()), 'ClaimTaken')
   const later = new Date(start.getTime() + 60_000)
@@ -59,7 +59,7 @@ test('what is asked of a claim is answered in order: missing, taken, claimable, 
   t.is(claim().attempts, 1)
 })
 
-test('the rules are asked once by several callers, and not again before the wait ends', async (t) => {
+test('concurrent callers consult the rules once in a waiting time', async (t) => {
   const { state, check, claim } = fixture()
   const answers = await Promise.all([check(), check(), check()])
   t.deepEqual(answers.map(tagOf).sort(), ['ClaimCheckTooSoon', 'ClaimCheckTooSoon', 'done'])
@@ -73,7 +73,7 @@ test('the rules are asked once by several callers, and not again before the wait
   t.true(claim().isClaimable)
 })
 
-test('rules of a plugin allow a claim by what is known, also before the wait ends', async (t) => {
+test('rules of a plugin allow a claim from known data without waiting', async (t) => {
   const { state, check, claim } = fixture()
   t.false(unwrap(await check()).isClaimable)
   t.is(tagOf(await check()), 'ClaimCheckTooSoon')
@@ -83,7 +83,7 @@ test('rules of a plugin allow a claim by what is known, also before the wait end
   t.is(state.asked, 1)
 })
 
-test('rules that fail are not asked again at once', async (t) => {
+test('failing rules are not consulted again at once', async (t) => {
   const { state, check, claim } = fixture()
   state.rule = async () => {
     throw new Error('The vendor does not answer.')
@@ -94,7 +94,7 @@ test('rules that fail are not asked again at once', async (t) => {
   t.is(state.asked, 1)
 })
 
-test('an address that asks too often waits; another one does not', async (t) => {
+test('an address that polls too often waits, and others do not', async (t) => {
   const allowance = makeClaimAllowance({ points: 2, seconds: 600 })
   const waits = []
   for (let asked = 0; asked < 3; asked += 1) waits.push(await allowance.take('198.51.100.7'))

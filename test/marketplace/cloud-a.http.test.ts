@@ -100,7 +100,7 @@ test('fields that are not known are ignored, and the type of the event may be an
   t.is((await notify({ bindingInfo: bindOf(bare) })).status, 200)
 })
 
-test('another cluster, another account and an unknown installer are 400, and change nothing', async (t) => {
+test('another cluster, account or installer is 400 and changes nothing', async (t) => {
   const installer = await service.createInstaller()
   const binding = bindOf(installer, { cloudAAccountID: '123456789012' })
   t.is((await notify(notification(binding))).status, 200)
@@ -139,7 +139,7 @@ test('an installer that has expired is not bound', async (t) => {
   t.is((await notify(notification(bindOf(installer)))).status, 400)
 })
 
-test('only addresses of the provider are heard, as the trusted proxies see them', async (t) => {
+test('only provider addresses are accepted, as trusted proxies report them', async (t) => {
   const installer = await service.createInstaller()
   const body = notification(bindOf(installer))
   const refused = ['203.0.113.9', '127.0.0.1', '::1', `${installerAddress}, 203.0.113.9`, 'nonsense', '2001:db8::1']

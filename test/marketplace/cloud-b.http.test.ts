@@ -168,7 +168,7 @@ test('a bind after the deletion begins a new subscription, which the purchase jo
   t.is(await stateOf(application), 'Running')
 })
 
-test('a purchase that cannot be told from a late event is ignored, and an operator is notified once', async (t) => {
+test('an undatable purchase is ignored and notified to an operator once', async (t) => {
   const application = newApplication()
   const sent = samples(application)
   t.is((await notify(sent.succeeded)).status, 200)
@@ -196,7 +196,7 @@ test('a PATCH is answered with 200 and recorded as ignored', async (t) => {
   )
 })
 
-test('an application is bought, provisioned, bound and deleted; its contracts begin and end with it', async (t) => {
+test('an application is bought, provisioned, bound and deleted', async (t) => {
   const application = newApplication()
   const sent = samples(application)
   const product = { product: 'database', features: ['db-basic'] }
@@ -247,7 +247,7 @@ test('late events change nothing, and are answered in the same way', async (t) =
     t.deepEqual([(await notify(body)).status, await stateOf(application)], [200, 'Deleted'])
 })
 
-test('a deletion of what is not known is 403, and a creation before it does not revive it', async (t) => {
+test('deleting an unknown application is 403 and blocks an earlier creation', async (t) => {
   const application = newApplication()
   const sent = samples(application)
   t.is((await notify(sent.deleted)).status, 403)
@@ -282,7 +282,7 @@ test('an application is the same in any case, with or without its first slash', 
   t.is(await stateOf(application), 'Deleted')
 })
 
-test('what is not understood is 400, and changes nothing', async (t) => {
+test('unknown input is 400 and changes nothing', async (t) => {
   const application = newApplication()
   const sent = samples(application)
   const installer = await service.createInstaller()
@@ -313,7 +313,7 @@ test('what is not understood is 400, and changes nothing', async (t) => {
   t.is(await stateOf(application), undefined)
 })
 
-test('the secret is sent exactly once; the one before it is accepted while it is configured', async (t) => {
+test('the exact secret is required, and the previous one while configured', async (t) => {
   const { accepted } = samples(newApplication())
   const refused = [
     '',
@@ -366,7 +366,7 @@ test('the same notification many times at once is applied once', async (t) => {
   t.is(events.filter(({ operationType }) => operationType === 'PUT Accepted').length, 1)
 })
 
-test('a site admin revokes a subscription; what is not one is 400 or 404', async (t) => {
+test('a site admin revokes a subscription, and other ids are 400 or 404', async (t) => {
   const application = newApplication()
   await notify(samples(application).succeeded)
   const subscription = await subscriptionOf(application)

@@ -46,7 +46,7 @@ const notification = (bindingInfo: unknown, eventTime = new Date().toISOString()
   bindingInfo,
 })
 
-test('an installer is bound by one notification; the same one gets the same link', async (t) => {
+test('one notification binds an installer, and a repetition gets its link', async (t) => {
   const installer = await service.createInstaller()
   const body = notification(bindOf(installer), '2026-11-20T12:00:00.1234567Z')
   const first = await notify(body)
@@ -79,7 +79,7 @@ test('the test installer is exempt from the secret, and from nothing else', asyn
 const claimable = (claim: string): Promise<ServiceAnswer> =>
   service.sendTo('GET', `/marketplaces/standalone-organizations/${claim}/claimable`)
 
-test.serial('a claim may be taken once its installer is bound, and is asked for with patience', async (t) => {
+test.serial('a claim can be taken once its installer is bound', async (t) => {
   const installer = await service.createInstaller({ products: [{ product: 'database', features: ['db-basic'] }] })
   const claim = installer.claimRef
   t.deepEqual((await admin('GET', '/orgs/claim')).json, { isClaimable: false, claimID: '' })
@@ -143,7 +143,7 @@ const filesOf = async (archive: Uint8Array): Promise<ReadonlyMap<string, Buffer>
   return files
 }
 
-test('the operator creates an installer, whose archive is signed and holds what the cluster needs', async (t) => {
+test('the operator creates an installer with a signed archive', async (t) => {
   const values = join(folder, 'values.yaml')
   writeFileSync(values, 'replicas: 2\nmarketplace: overwritten\n')
   const create = ['marketplace', 'installers', 'create', '--account', org, '--product', 'database=db-basic,db-backup']
@@ -193,7 +193,7 @@ test('the operator creates an installer, whose archive is signed and holds what 
   )
 })
 
-test('what is wrong with an installer is said, and nothing is made', async (t) => {
+test('an invalid installer is explained, and nothing is created', async (t) => {
   const before = (await run('marketplace', 'installers', 'list', '--json')).out
   const wrong = [
     ['--account', 'nobody-has-this'],

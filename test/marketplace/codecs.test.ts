@@ -12,7 +12,7 @@ const id = (more: { first?: string; group?: string; provider?: string; name?: st
   `${more.first ?? '/'}subscriptions/${subscription}/resourceGroups/${more.group ?? 'production'}` +
   `/providers/${more.provider ?? 'Microsoft.Solutions'}/applications/${more.name ?? 'product'}`
 
-test('the id of an application has four parts, with or without a first slash, in any case', (t) => {
+test('an application id has four parts in any case', (t) => {
   const parts = {
     clientSubscriptionId: subscription,
     resourceGroup: 'production',
@@ -25,7 +25,7 @@ test('the id of an application has four parts, with or without a first slash, in
   t.is(other && applicationKey(other), applicationKey(parts))
 })
 
-test('what is no id of an application is refused', (t) => {
+test('an invalid application id is refused', (t) => {
   const wrong = [
     '',
     id({ first: '//' }),
@@ -86,7 +86,7 @@ test('a bind names its marketplace, an installer and a cluster', (t) => {
   for (const each of wrong) t.true(isLeft(parseBinding(each, 'CloudA')), JSON.stringify(each))
 })
 
-test('the wait between checks of a claim doubles from half a minute to an hour, a fifth more or less', (t) => {
+test('the wait between claim checks doubles to an hour with a fifth of jitter', (t) => {
   t.deepEqual(
     [0, 1, 2, 6, 7, 1000].map((attempts) => waitSeconds(attempts, 0.5)),
     [30, 60, 120, 1920, 3600, 3600],

@@ -77,60 +77,56 @@ const usage = (hoursAgo: number) => ({
 })
 const report = (body: unknown) => admin('POST', '/proxy/metered-billing/marketplaces/cloudA/report-usage', body)
 
-test.serial(
-  'the first usage that the provider accepts makes a subscription running; each one is counted',
-  async (t) => {
-    const id = await newSubscription()
-    const at = `/dashboard/marketplaces/CloudA/${id}`
-    t.like((await admin('GET', at)).json, { state: 'Bounded', noOfBillingEventSent: 0 })
-    t.is((await report({ ...usage(1), ProductCode: 'other' })).status, 400)
-    t.is((await report({ ...usage(1), DryRun: true })).status, 200)
-    t.is((await admin('GET', at)).json.state, 'Bounded', 'what is refused, or dry, is no usage')
-    const sent = usage(1)
-    const accepted = await report(sent)
-    t.is(accepted.status, 200)
-    const running = (await admin('GET', at)).json
-    t.like(running, { state: 'Running', noOfBillingEventSent: 1 })
-    t.is(typeof running.lastBillingEventSentAt, 'string')
-    t.is((await report(sent)).status, 200)
-    t.is((await report(usage(2))).status, 200)
-    t.like((await admin('GET', at)).json, { state: 'Running', noOfBillingEventSent: 2 })
-    const { auditReports } = (await admin('GET', `${at}/audit-logs`)).json
-    const events = Object.values(auditReports).flat() as { operationType: string }[]
-    t.is(events.filter(({ operationType }) => operationType === 'report-usage').length, 1)
+test.serial('the first accepted usage starts a subscription, and each one counts', async (t) => {
+  const id = await newSubscription()
+  const at = `/dashboard/marketplaces/CloudA/${id}`
+  t.like((await admin('GET', at)).json, { state: 'Bounded', noOfBillingEventSent: 0 })
+  t.is((await report({ ...usage(1), ProductCode: 'other' })).status, 400)
+  t.is((await report({ ...usage(1), DryRun: true })).status, 200)
+  t.is((await admin('GET', at)).json.state, 'Bounded', 'what is refused, or dry, is no usage')
+  const sent = usage(1)
+  const accepted = await report(sent)
+  t.is(accepted.status, 200)
+  const running = (await admin('GET', at)).json
+  t.like(running, { state: 'Running', noOfBillingEventSent: 1 })
+  t.is(typeof running.lastBillingEventSentAt, 'string')
+  t.is((await report(sent)).status, 200)
+  t.is((await report(usage(2))).status, 200)
+  t.like((await admin('GET', at)).json, { state: 'Running', noOfBillingEventSent: 2 })
+  const { auditReports } = (await admin('GET', `${at}/audit-logs`)).json
+  const events = Object.values(auditReports).flat() as { operationType: string }[]
+  t.is(events.filter(({ operationType }) => operationType === 'report-usage').length, 1)
 
-    const page = (await admin('GET', `/dashboard/marketplaces/metering/calls?subscription=${id}`)).json
-    t.deepEqual(
-      page.map(({ outcome, code }: Record<string, string>) => [outcome, code]),
-      [
-        ['accepted', ''],
-        ['accepted', ''],
-        ['refused', 'InvalidProductCodeException'],
-      ],
-    )
-    t.like(page[1], { product: 'product-1', dimension: sent.UsageDimension, quantity: '3', askedBy: 'admin' })
-    const listed = await admin(
-      'GET',
-      `/dashboard/marketplaces/metering/usage?subscription=${id}&outcome=accepted&limit=1`,
-    )
-    t.deepEqual([listed.json.length, listed.headers['x-total-count']], [1, '2'])
-    t.deepEqual(
-      (await admin('GET', `/dashboard/marketplaces/metering/usage?until=${sent.Timestamp}&since=${sent.Timestamp}`))
-        .json,
-      [],
-    )
-    t.is((await admin('GET', '/dashboard/marketplaces/metering/usage?outcome=nothing')).status, 400)
-    t.is((await admin('GET', '/dashboard/marketplaces/metering/usage?since=yesterday')).status, 400)
+  const page = (await admin('GET', `/dashboard/marketplaces/metering/calls?subscription=${id}`)).json
+  t.deepEqual(
+    page.map(({ outcome, code }: Record<string, string>) => [outcome, code]),
+    [
+      ['accepted', ''],
+      ['accepted', ''],
+      ['refused', 'InvalidProductCodeException'],
+    ],
+  )
+  t.like(page[1], { product: 'product-1', dimension: sent.UsageDimension, quantity: '3', askedBy: 'admin' })
+  const listed = await admin(
+    'GET',
+    `/dashboard/marketplaces/metering/usage?subscription=${id}&outcome=accepted&limit=1`,
+  )
+  t.deepEqual([listed.json.length, listed.headers['x-total-count']], [1, '2'])
+  t.deepEqual(
+    (await admin('GET', `/dashboard/marketplaces/metering/usage?until=${sent.Timestamp}&since=${sent.Timestamp}`)).json,
+    [],
+  )
+  t.is((await admin('GET', '/dashboard/marketplaces/metering/usage?outcome=nothing')).status, 400)
+  t.is((await admin('GET', '/dashboard/marketplaces/metering/usage?since=yesterday')).status, 400)
 
-    // With a second one, it is not known which one it is.
-    const second = await newSubscription()
-    t.is((await report(usage(3))).status, 200)
-    t.is((await admin('GET', `/dashboard/marketplaces/CloudA/${second}`)).json.state, 'Bounded')
-    t.is((await admin('GET', '/dashboard/marketplaces/metering/calls?limit=1')).json[0].subscriptionId, '')
-  },
-)
+  // With a second one, it is not known which one it is.
+  const second = await newSubscription()
+  t.is((await report(usage(3))).status, 200)
+  t.is((await admin('GET', `/dashboard/marketplaces/CloudA/${second}`)).json.state, 'Bounded')
+  t.is((await admin('GET', '/dashboard/marketplaces/metering/calls?limit=1')).json[0].subscriptionId, '')
+})
 
-test.serial('an installation is asked whether it takes reports, with its token, which no answer has', async (t) => {
+test.serial('an installation is probed with its token, which no answer contains', async (t) => {
   const installation = await startInstallation()
   t.teardown(() => installation.stop())
   const at = `/dashboard/marketplaces/CloudA/${await newSubscription()}`
@@ -180,7 +176,7 @@ test.serial('an installation is asked whether it takes reports, with its token, 
   t.is((await admin('GET', '/dashboard/marketplaces/CloudA/none/ping')).status, 400)
 })
 
-test.serial('a hosted console on an address that is not public is not asked', async (t) => {
+test.serial('a hosted console on a private address is not requested', async (t) => {
   const closed = await startMarket('A')
   t.teardown(() => closed.stop())
   const installation = await startInstallation()
@@ -210,7 +206,7 @@ test('counts are of one key, for a minute', (t) => {
   t.is(limits.refused('198.51.100.7'), undefined)
 })
 
-test.serial('an installer that is named by too many binds waits; others do not', async (t) => {
+test.serial('an installer with too many binds waits, and others do not', async (t) => {
   const [named, other] = [await service.createInstaller(), await service.createInstaller()]
   let refused = await bind(notification(bindOf(named)))
   for (let sent = 0; refused.status !== 429 && sent < 200; sent += 1) refused = await bind(notification(bindOf(named)))

@@ -13,7 +13,7 @@ import { bindOf, marketplaceRoot, secretOf } from './market-service.ts'
 const path = `${marketplaceRoot}/marketplaces/cloudC/notification/resource?secret=${secretOf}`
 
 if (!isSwitchedOff('mariadb'))
-  test('a process that is killed between the work and the commit has done nothing; the same notification then binds once', async (t) => {
+  test('a notification whose process is killed binds once when repeated', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'moorage-killed-notification-'))
     const url = await migratedMysqlUrl()
     const settings = {

@@ -48,68 +48,62 @@ if (!isSwitchedOff('mariadb')) {
     return items.filter((each) => each.applicationId === applicationId)
   }
 
-  test.serial(
-    'binds, creations and repetitions of one application at once leave one subscription, which runs',
-    async (t) => {
-      const applicationId = newApplication()
-      const installer = await newInstaller()
-      const put = (provisioningState: string, eventTime: string) => ({
-        eventType: 'PUT',
-        applicationId,
-        eventTime,
-        provisioningState,
-      })
-      const bind = {
-        eventType: 'BIND',
-        applicationId,
-        eventTime: '2026-11-20T12:00:00Z',
-        bindingInfo: bindOf(installer),
-      }
-      const bodies = [
-        put('Accepted', '2026-11-20T11:00:00.0000001Z'),
-        put('Succeeded', '2026-11-20T11:00:00.0000002Z'),
-        bind,
-      ]
-      const answers = await Promise.all(bodies.flatMap((body) => Array.from({ length: 10 }, () => notify(body))))
-      t.deepEqual(
-        [...new Set(answers.map(({ status }) => status))],
-        [200],
-        answers.find(({ status }) => status !== 200)?.text ?? '',
-      )
-      t.is(new Set(answers.slice(20).map(({ text }) => text)).size, 1)
-      t.deepEqual(
-        (await ofApplication(applicationId)).map(({ state, contractIds }) => [state, contractIds.length]),
-        [['Running', 1]],
-      )
-    },
-  )
+  test.serial('concurrent events of one application leave one running subscription', async (t) => {
+    const applicationId = newApplication()
+    const installer = await newInstaller()
+    const put = (provisioningState: string, eventTime: string) => ({
+      eventType: 'PUT',
+      applicationId,
+      eventTime,
+      provisioningState,
+    })
+    const bind = {
+      eventType: 'BIND',
+      applicationId,
+      eventTime: '2026-11-20T12:00:00Z',
+      bindingInfo: bindOf(installer),
+    }
+    const bodies = [
+      put('Accepted', '2026-11-20T11:00:00.0000001Z'),
+      put('Succeeded', '2026-11-20T11:00:00.0000002Z'),
+      bind,
+    ]
+    const answers = await Promise.all(bodies.flatMap((body) => Array.from({ length: 10 }, () => notify(body))))
+    t.deepEqual(
+      [...new Set(answers.map(({ status }) => status))],
+      [200],
+      answers.find(({ status }) => status !== 200)?.text ?? '',
+    )
+    t.is(new Set(answers.slice(20).map(({ text }) => text)).size, 1)
+    t.deepEqual(
+      (await ofApplication(applicationId)).map(({ state, contractIds }) => [state, contractIds.length]),
+      [['Running', 1]],
+    )
+  })
 
-  test.serial(
-    'while the database is away a notification is 503, and its sender, who repeats it, loses nothing',
-    async (t) => {
-      const applicationId = newApplication()
-      const bindingInfo = bindOf(await newInstaller())
-      const body = { eventType: 'BIND', applicationId, eventTime: '2026-11-20T12:00:00.1707163Z', bindingInfo }
-      const cut = link.cutAfterClientBytesMatching('commit')
-      const lost = await notify(body)
-      await cut
-      t.is(lost.status, 503, lost.text)
-      t.deepEqual([Object.keys(lost.json), lost.headers['retry-after'] === undefined], [['message'], false])
-      const answers = [await notify(body), await notify(body)]
-      t.deepEqual(
-        answers.map(({ status }) => status),
-        [200, 200],
-        answers[0]?.text ?? '',
-      )
-      t.is(answers[0]?.text, answers[1]?.text)
-      t.deepEqual(
-        (await ofApplication(applicationId)).map(({ state, contractIds }) => [state, contractIds.length]),
-        [['Bounded', 1]],
-      )
-    },
-  )
+  test.serial('notifications during a database outage are 503 and succeed repeated', async (t) => {
+    const applicationId = newApplication()
+    const bindingInfo = bindOf(await newInstaller())
+    const body = { eventType: 'BIND', applicationId, eventTime: '2026-11-20T12:00:00.1707163Z', bindingInfo }
+    const cut = link.cutAfterClientBytesMatching('commit')
+    const lost = await notify(body)
+    await cut
+    t.is(lost.status, 503, lost.text)
+    t.deepEqual([Object.keys(lost.json), lost.headers['retry-after'] === undefined], [['message'], false])
+    const answers = [await notify(body), await notify(body)]
+    t.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+      answers[0]?.text ?? '',
+    )
+    t.is(answers[0]?.text, answers[1]?.text)
+    t.deepEqual(
+      (await ofApplication(applicationId)).map(({ state, contractIds }) => [state, contractIds.length]),
+      [['Bounded', 1]],
+    )
+  })
 
-  test.serial('an instance whose clock is two hours off binds, and gives links, as the others do', async (t) => {
+  test.serial('an instance two hours off binds and issues valid links', async (t) => {
     const hours = 2 * 3_600_000
     const shifted = await startMarket('B', {
       settings: { ...shared, MOORAGE_BASE_URL: service.baseUrl },

@@ -37,7 +37,7 @@ const fileOf = (name: string, text: string): string => {
   return join(folder, name)
 }
 
-test('a sale on a marketplace leads to a license that openssl accepts until the sale is revoked', async (t) => {
+test('a sale yields a license that openssl accepts until its revocation', async (t) => {
   const product = { product: 'db', features: ['backup'] }
   const installer = await market.createInstaller({ account: org, products: [product] })
   const binding = bindOf(installer)

@@ -90,7 +90,7 @@ const fixture = (certificate: string, changes: { readonly answerUrl?: string; re
   return { verify: (message: unknown) => messages.verify(message, signal), fetched: () => fetched }
 }
 
-test('a message counts if it is signed, of a topic that is heard, and of the last hour', async (t) => {
+test('a message needs a signature, a known topic and a recent time', async (t) => {
   const { certificatePem, privateKey } = await rsaCertificate('2012-01-01T00:00:00Z', '2013-01-01T00:00:00Z')
   const signed = (changes: Readonly<Record<string, string>> = {}, key = privateKey) =>
     signedMessage({ ...example, SignatureVersion: '2', SigningCertURL: url, ...changes }, key)

@@ -60,7 +60,7 @@ const meteringA = (options: Partial<CloudAOptions> = {}) =>
 const controlC = (options: Partial<CloudCOptions> = {}) =>
   makeServiceControl({ keyFile, endpoint: cloudC.origin, egress: anyAddress, ...options })
 
-test.serial('a provider that does not answer is given up after the deadline: the usage may be recorded', async (t) => {
+test.serial('usage is possibly recorded when a provider times out', async (t) => {
   cloudA.faults.push('silence', 'silence', 'silence', 'silence')
   const late = { kind: 'failed', code: 'RequestTimeout', mayBeRecorded: true } as const
   t.like(await meteringA({ deadlineMilliseconds: 400 }).report(usage, key), late)
@@ -105,7 +105,7 @@ test('a package that is not installed is named', async (t) => {
   t.regex(JSON.stringify(c), /npm install @googleapis\/servicecontrol/)
 })
 
-test('a key file that is missing or unreadable is what is said', async (t) => {
+test('a missing or unreadable key file is reported', async (t) => {
   const notConfigured = { kind: 'failed', code: 'ProviderNotConfigured', mayBeRecorded: false } as const
   const broken = join(folder, 'broken.json')
   writeFileSync(broken, '{"client_email":"a@b","private_key":')
@@ -140,7 +140,7 @@ const untrapped = {
   GOOGLE_APPLICATION_CREDENTIALS: undefined,
 }
 
-test.serial('without a key file, cloud C is asked with the token of the workload', async (t) => {
+test.serial('without a key file, cloud C uses the workload token', async (t) => {
   const metadata = await startMetadataServer('token-of-the-workload')
   t.teardown(() => metadata.stop())
   await within(
@@ -159,7 +159,7 @@ test.serial('without a key file, cloud C is asked with the token of the workload
   )
 })
 
-test.serial('without a key file, the file of the environment is taken; without one, nothing is sent', async (t) => {
+test.serial("without a key file, the environment's file is used, or none", async (t) => {
   const nowhere = { GCE_METADATA_HOST: '127.0.0.1:9', METADATA_SERVER_DETECTION: 'none', HOME: folder }
   const count = cloudC.seen.length
   await within({ ...untrapped, ...nowhere }, async () => {
@@ -171,7 +171,7 @@ test.serial('without a key file, the file of the environment is taken; without o
   t.is(cloudC.seen.length, count)
 })
 
-test.serial('without a region, cloud A is not configured; that of the environment is taken', async (t) => {
+test.serial('cloud A needs a region, which can come from the environment', async (t) => {
   const count = cloudA.seen.length
   const noRegion = { AWS_REGION: undefined, AWS_DEFAULT_REGION: undefined, HOME: folder, AWS_CONFIG_FILE: undefined }
   await within(noRegion, async () => {
@@ -203,7 +203,7 @@ test.serial('without credentials nothing is sent', async (t) => {
   t.is(cloudA.seen.length, count)
 })
 
-test.serial('requests beyond the pace wait, and those beyond what can wait are refused unsent', async (t) => {
+test.serial('requests beyond the rate wait, and excess ones are refused unsent', async (t) => {
   cloudA.faults.push(...Array.from({ length: 40 }, () => awsError('InvalidTagException')))
   const metering = meteringA({ deadlineMilliseconds: 1000 })
   const results = await Promise.all(Array.from({ length: 30 }, () => metering.report(usage, key)))

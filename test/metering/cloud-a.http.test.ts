@@ -69,7 +69,7 @@ test('the signature of the test provider is that of the published suite', (t) =>
   t.is(signature, '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31')
 })
 
-test.serial('usage is reported as it was sent, signed, and the id of the record is the whole answer', async (t) => {
+test.serial('usage is reported signed and unchanged, with the record id as answer', async (t) => {
   const sent = usage({
     UsageAllocations: [
       { AllocatedUsageQuantity: 2, Tags: [{ Key: 'team', Value: 'harbour' }] },
@@ -87,25 +87,22 @@ test.serial('usage is reported as it was sent, signed, and the id of the record 
   t.regex(String(headers['user-agent']), /app\/moorage/)
 })
 
-test.serial(
-  "the same usage again is answered from the record; other usage of the hour is the provider's to refuse",
-  async (t) => {
-    const sent = usage()
-    const first = await report(sent)
-    const count = provider.seen.length
-    t.deepEqual((await report(sent)).json, first.json)
-    t.is(provider.seen.length, count)
-    const other = await report({ ...sent, UsageQuantity: 4 })
-    t.is(other.status, 400)
-    t.deepEqual(other.json, {
-      code: 'DuplicateRequestException',
-      message: 'DuplicateRequestException of the provider',
-      origErr: {},
-    })
-  },
-)
+test.serial('repeated usage is answered from the record, and other usage goes out', async (t) => {
+  const sent = usage()
+  const first = await report(sent)
+  const count = provider.seen.length
+  t.deepEqual((await report(sent)).json, first.json)
+  t.is(provider.seen.length, count)
+  const other = await report({ ...sent, UsageQuantity: 4 })
+  t.is(other.status, 400)
+  t.deepEqual(other.json, {
+    code: 'DuplicateRequestException',
+    message: 'DuplicateRequestException of the provider',
+    origErr: {},
+  })
+})
 
-test.serial('a lost answer is asked for again under the same token: the usage is billed once', async (t) => {
+test.serial('a lost answer is repeated under its token and billed once', async (t) => {
   const before = provider.billed.size
   provider.faults.push('lost')
   const sent = usage()
@@ -117,7 +114,7 @@ test.serial('a lost answer is asked for again under the same token: the usage is
   t.is([...provider.billed.values()].at(-1)?.id, (json as { MeteringRecordId: string }).MeteringRecordId)
 })
 
-test.serial('usage whose every answer was lost is unknown, and the repetition says what became of it', async (t) => {
+test.serial('usage without any answer is unknown until its repetition', async (t) => {
   const before = provider.billed.size
   provider.faults.push('lost', 'lost', 'lost')
   const sent = usage()
@@ -186,7 +183,7 @@ test.serial('an internal error of the provider is tried again, and then answered
   t.deepEqual(json, { code: 'InternalServiceErrorException', message: 'inside', origErr: {} })
 })
 
-test.serial('two throttles are waited out; a third is the answer, with the time to wait', async (t) => {
+test.serial('two throttles are retried, and a third returns the waiting time', async (t) => {
   const throttle = awsError('ThrottlingException', 400, 'slowly')
   provider.faults.push(throttle, throttle)
   t.is((await report(usage())).status, 200)
@@ -205,22 +202,19 @@ test.serial('a 429 of the provider is passed on with its Retry-After', async (t)
   t.deepEqual(json, { code: 'ThrottlingException', message: 'slowly', origErr: {} })
 })
 
-test.serial(
-  'a page instead of an answer, and an answer without an id, do not count as recorded or refused',
-  async (t) => {
-    const html = { status: 503, body: '<html>down</html>', headers: { 'content-type': 'text/html' } }
-    for (const faults of [[html, html, html], [{ ...html, status: 200 }], [{ status: 200, body: '{}' }]]) {
-      provider.faults.push(...faults)
-      const { status, json, text } = await report(usage())
-      t.is(status, 500)
-      t.like(json, { code: 'InvalidProviderResponse' })
-      t.notRegex(text, /html/)
-      t.deepEqual(rows('select state from metering_usage order by id desc limit 1'), [{ state: 'unknown' }])
-    }
-  },
-)
+test.serial('answers without an id count as neither recorded nor refused', async (t) => {
+  const html = { status: 503, body: '<html>down</html>', headers: { 'content-type': 'text/html' } }
+  for (const faults of [[html, html, html], [{ ...html, status: 200 }], [{ status: 200, body: '{}' }]]) {
+    provider.faults.push(...faults)
+    const { status, json, text } = await report(usage())
+    t.is(status, 500)
+    t.like(json, { code: 'InvalidProviderResponse' })
+    t.notRegex(text, /html/)
+    t.deepEqual(rows('select state from metering_usage order by id desc limit 1'), [{ state: 'unknown' }])
+  }
+})
 
-test.serial('what the provider says of a signature is not repeated', async (t) => {
+test.serial("the provider's text about a signature is not repeated", async (t) => {
   provider.faults.push(awsError('InvalidSignatureException', 403, 'The canonical string should have been POST / host:'))
   const { status, json, text } = await report(usage())
   t.is(status, 500)
@@ -228,7 +222,7 @@ test.serial('what the provider says of a signature is not repeated', async (t) =
   t.notRegex(text, /canonical/)
 })
 
-test.serial('a dry run that passes has an empty id; it is neither billed nor recorded', async (t) => {
+test.serial('a valid dry run has an empty id and bills nothing', async (t) => {
   const before = [provider.billed.size, rows('select count(*) as n from metering_usage')]
   const { status, json } = await report(usage({ DryRun: true }))
   t.is(status, 200)
@@ -237,7 +231,7 @@ test.serial('a dry run that passes has an empty id; it is neither billed nor rec
   t.deepEqual([provider.billed.size, rows('select count(*) as n from metering_usage')], before)
 })
 
-test.serial('every call is in the record, with who asked for it', async (t) => {
+test.serial('every call is recorded with its requester', async (t) => {
   const from = rows('select coalesce(max(id), 0) as n from metering_calls')[0]?.['n']
   provider.faults.push(awsError('InvalidTagException'))
   const sent = usage()
@@ -284,7 +278,7 @@ const invalid: Readonly<Record<string, unknown>> = {
   'an allocation without quantity': usage({ UsageAllocations: [{ Tags: [] }] }),
   'a tag without value': usage({ UsageAllocations: [{ AllocatedUsageQuantity: 3, Tags: [{ Key: 'team' }] }] }),
 }
-test.serial('input that is not valid is answered with 422 in the form of the route, and nothing is sent', async (t) => {
+test.serial('invalid input is 422 in the form of the route and sends nothing', async (t) => {
   const count = provider.seen.length
   for (const [what, body] of Object.entries({ ...invalid, 'no JSON': '{' })) {
     const { status, json } = await report(body)
@@ -320,7 +314,7 @@ test.serial('outcomes are counted', async (t) => {
   t.regex(metrics, /moorage_metering_reports_total\{outcome="unknown"\} [1-9]/)
 })
 
-test.serial('site admins read what became of the usage of a month', async (t) => {
+test.serial("site admins read the results of a month's usage", async (t) => {
   const at = Date.UTC(2026, 5, 3, 10)
   const file = new Database(service.databaseUrl.slice('sqlite:'.length))
   file

@@ -55,39 +55,36 @@ const ofMethod = (method: 'check' | 'report') => provider.seen.filter((call) => 
 const last = (method: 'check' | 'report') => ofMethod(method).at(-1)?.body as Record<string, unknown>
 
 // The first test: no check was made before.
-test.serial(
-  'the check precedes the report, with the same operation without its labels, and stands for a minute',
-  async (t) => {
-    const sent = usage()
-    const { status, json } = await report(sent)
-    t.is(status, 200)
-    t.deepEqual(json, { serviceConfigId: '2026-11-20r0', serviceRolloutId: '2026-11-20r0' })
-    t.deepEqual(
-      provider.seen.map(({ method }) => method),
-      ['check', 'report'],
-    )
-    const [operation] = last('report')['operations'] as readonly Record<string, unknown>[]
-    const { operationId, userLabels, ...rest } = operation ?? {}
-    const times = { startTime: '2019-02-06T12:00:00.000Z', endTime: '2019-02-06T13:00:00.000Z' }
-    t.deepEqual(rest, {
-      operationName: `${serviceName}/report`,
-      consumerId: consumer,
-      ...times,
-      metricValueSets: [
-        { metricName: `${serviceName}/${sent.dimension}`, metricValues: [{ int64Value: '150', ...times }] },
-      ],
-    })
-    t.deepEqual(userLabels, { cluster: 'harbour' })
-    t.deepEqual(last('check'), { operation: { operationId, ...rest } })
-    await report(usage({ dimension: `${serviceName}/nodes-full`, name: 'harbour usage', value: { doubleValue: 1.5 } }))
-    t.is(ofMethod('check').length, 1)
-    const [second] = last('report')['operations'] as readonly Record<string, unknown>[]
-    t.like(second, { operationName: 'harbour usage' })
-    t.regex(JSON.stringify(second), /"metricName":"[^"/]+\/nodes-full".*"doubleValue":1.5/)
-  },
-)
+test.serial('a check precedes the report and is valid for a minute', async (t) => {
+  const sent = usage()
+  const { status, json } = await report(sent)
+  t.is(status, 200)
+  t.deepEqual(json, { serviceConfigId: '2026-11-20r0', serviceRolloutId: '2026-11-20r0' })
+  t.deepEqual(
+    provider.seen.map(({ method }) => method),
+    ['check', 'report'],
+  )
+  const [operation] = last('report')['operations'] as readonly Record<string, unknown>[]
+  const { operationId, userLabels, ...rest } = operation ?? {}
+  const times = { startTime: '2019-02-06T12:00:00.000Z', endTime: '2019-02-06T13:00:00.000Z' }
+  t.deepEqual(rest, {
+    operationName: `${serviceName}/report`,
+    consumerId: consumer,
+    ...times,
+    metricValueSets: [
+      { metricName: `${serviceName}/${sent.dimension}`, metricValues: [{ int64Value: '150', ...times }] },
+    ],
+  })
+  t.deepEqual(userLabels, { cluster: 'harbour' })
+  t.deepEqual(last('check'), { operation: { operationId, ...rest } })
+  await report(usage({ dimension: `${serviceName}/nodes-full`, name: 'harbour usage', value: { doubleValue: 1.5 } }))
+  t.is(ofMethod('check').length, 1)
+  const [second] = last('report')['operations'] as readonly Record<string, unknown>[]
+  t.like(second, { operationName: 'harbour usage' })
+  t.regex(JSON.stringify(second), /"metricName":"[^"/]+\/nodes-full".*"doubleValue":1.5/)
+})
 
-test.serial('a lost answer is asked for again with the same operation: the usage is billed once', async (t) => {
+test.serial('a lost answer is repeated with its operation and billed once', async (t) => {
   const before = provider.billed.size
   provider.faults.report.push('lost')
   t.is((await report(usage())).status, 200)
@@ -96,40 +93,34 @@ test.serial('a lost answer is asked for again with the same operation: the usage
   t.is(provider.billed.size, before + 1)
 })
 
-test.serial(
-  'usage whose every answer was lost is unknown: other usage of the time is refused until it is repeated',
-  async (t) => {
-    const before = provider.billed.size
-    provider.faults.report.push('lost', 'lost', 'lost')
-    const sent = usage()
-    const lost = await report(sent)
-    t.is(lost.status, 500)
-    t.like(lost.json, { code: 'RequestTimeout' })
-    t.is(lastState(), 'unknown')
-    const other = await report({ ...sent, value: { int64Value: 151 } })
-    t.is(other.status, 422)
-    t.like(other.json, { code: 'UsageOverlaps' })
-    t.regex((other.json as { message: string }).message, /Repeat that report unchanged first/)
-    t.is((await report(sent)).status, 200)
-    t.is(provider.billed.size, before + 1)
-  },
-)
+test.serial('unknown usage blocks other usage of its time until repeated', async (t) => {
+  const before = provider.billed.size
+  provider.faults.report.push('lost', 'lost', 'lost')
+  const sent = usage()
+  const lost = await report(sent)
+  t.is(lost.status, 500)
+  t.like(lost.json, { code: 'RequestTimeout' })
+  t.is(lastState(), 'unknown')
+  const other = await report({ ...sent, value: { int64Value: 151 } })
+  t.is(other.status, 422)
+  t.like(other.json, { code: 'UsageOverlaps' })
+  t.regex((other.json as { message: string }).message, /Repeat that report unchanged first/)
+  t.is((await report(sent)).status, 200)
+  t.is(provider.billed.size, before + 1)
+})
 
-test.serial(
-  'accepted usage is answered from the record; what overlaps it is refused, what adjoins it is not',
-  async (t) => {
-    const sent = usage()
-    const { json } = await report(sent)
-    const count = provider.seen.length
-    t.deepEqual((await report({ ...sent, value: { int64Value: 150 } })).json, json)
-    t.is(provider.seen.length, count)
-    t.is((await report({ ...sent, startTime: '2019-02-06T12:59:59Z', endTime: '2019-02-06T14:00:00Z' })).status, 422)
-    t.is((await report({ ...sent, startTime: '2019-02-06T13:00:00Z', endTime: '2019-02-06T14:00:00Z' })).status, 200)
-    t.is((await report({ ...sent, labels: { cluster: 'other' } })).status, 200)
-  },
-)
+test.serial('overlapping usage is refused, and adjoining usage accepted', async (t) => {
+  const sent = usage()
+  const { json } = await report(sent)
+  const count = provider.seen.length
+  t.deepEqual((await report({ ...sent, value: { int64Value: 150 } })).json, json)
+  t.is(provider.seen.length, count)
+  t.is((await report({ ...sent, startTime: '2019-02-06T12:59:59Z', endTime: '2019-02-06T14:00:00Z' })).status, 422)
+  t.is((await report({ ...sent, startTime: '2019-02-06T13:00:00Z', endTime: '2019-02-06T14:00:00Z' })).status, 200)
+  t.is((await report({ ...sent, labels: { cluster: 'other' } })).status, 200)
+})
 
-test.serial('what the provider refuses is 500 with its code, and may be sent again', async (t) => {
+test.serial("a provider's refusal is 500 with its code and can be sent again", async (t) => {
   const sent = usage()
   provider.faults.report.push({
     status: 403,
@@ -167,7 +158,7 @@ test.serial('a page instead of an answer may mean that the usage is recorded', a
   t.is(lastState(), 'unknown')
 })
 
-test.serial('errors in the answer to a report are passed on, counted, and the usage may be sent again', async (t) => {
+test.serial("errors in a report's answer are passed on and counted", async (t) => {
   const sent = usage()
   const reportErrors = [{ operationId: 'x', status: { code: 3, message: 'bad' } }]
   provider.faults.report.push({ status: 200, body: JSON.stringify({ reportErrors }) })
@@ -181,7 +172,7 @@ test.serial('errors in the answer to a report are passed on, counted, and the us
   t.is((await report(sent)).status, 200)
 })
 
-test.serial('input that is not valid is answered with 422 in the form of the route, and nothing is sent', async (t) => {
+test.serial('invalid input is 422 in the form of the route and is not sent', async (t) => {
   const count = provider.seen.length
   const invalid: Readonly<Record<string, unknown>> = {
     'no JSON': '{',

@@ -15,7 +15,7 @@ const silent = () => undefined
 const log = { debug: silent, info: silent, warn: silent, error: silent }
 const never = new AbortController().signal
 
-test('what is less than a unit is added to the next hour: nothing is lost, and nothing is counted twice', (t) => {
+test('a fraction of a unit carries over to the next hour exactly once', (t) => {
   fc.assert(
     fc.property(fc.array(fc.bigInt({ min: 0n, max: 10n ** 10n }), { maxLength: 20 }), (amounts) => {
       let rest = 0
@@ -68,7 +68,7 @@ const fixture = async (database: SqlDatabase, cloud: 'cloudA' | 'cloudC' = 'clou
 
 const [sqlite] = eachDatabase()
 
-test('an hour is sent once, ten minutes after its end, with what was left of the hour before', async (t) => {
+test('an hour is sent once, ten minutes after its end, with carried fractions', async (t) => {
   const database = await sqlite!.open()
   t.teardown(() => database.close())
   const { state, sentA, run } = await fixture(database)
@@ -92,7 +92,7 @@ test('an hour is sent once, ten minutes after its end, with what was left of the
   )
 })
 
-test('hours of an outage are sent as they were, in order; those that are too old are lost, and counted', async (t) => {
+test('outage hours are sent in order, and expired ones are counted as lost', async (t) => {
   const database = await sqlite!.open()
   t.teardown(() => database.close())
   const { state, hours, sentA, run } = await fixture(database)
@@ -120,7 +120,7 @@ test('hours of an outage are sent as they were, in order; those that are too old
   t.deepEqual(await hours.unreported(), { RequestTimeout: 1 })
 })
 
-test('a refusal that is final loses the hour and not the next one; any other one is tried again', async (t) => {
+test('a final refusal loses its hour only, and other ones are retried', async (t) => {
   const database = await sqlite!.open()
   t.teardown(() => database.close())
   const { state, hours, sentA, run } = await fixture(database)
@@ -174,7 +174,7 @@ const interval = (objectId: number, from: Date, to: Date, milliCpu: number, clus
 })
 
 for (const { name, open } of eachDatabase())
-  test(`the usage of an hour is that within it, of clusters that are heard, without trials: ${name}`, async (t) => {
+  test(`an hour's usage counts known clusters without trials: ${name}`, async (t) => {
     const database = await open()
     t.teardown(() => database.close())
     const cluster = (id: number, lastHeard: Date) => ({

@@ -23,7 +23,7 @@ const usages: fc.Arbitrary<MeterUsage> = fc.record({
 })
 const keyOf = (usage: MeterUsage) => sentCloudA(usageDigests, usage, { askedBy: 'vera', subscriptionRef: '' }).key
 
-test('the token of usage does not depend on the order of its parts, and depends on everything else', (t) => {
+test('the usage token depends on every part but not on their order', (t) => {
   fc.assert(
     fc.property(usages, (usage) => {
       const reversed = usage.allocations
@@ -66,7 +66,7 @@ const reportFor = (changes: Partial<UsageReport> = {}): UsageReport => ({
   ...changes,
 })
 
-test('the id of an operation depends on the usage, and on neither the order of labels nor its name', (t) => {
+test('an operation id depends on the usage only', (t) => {
   const labels = fc.dictionary(fc.string({ maxLength: 4 }), fc.string({ maxLength: 4 }), { maxKeys: 4 })
   fc.assert(
     fc.property(labels, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (given, int64) => {
@@ -120,7 +120,7 @@ const checking = (isStrict = false) => {
   }
 }
 
-test.serial('a check stands for 60 seconds; one that fails later leaves the last one in force', async (t) => {
+test.serial('a check is valid for 60 seconds, and a failed one keeps the last', async (t) => {
   const clock = sinon.useFakeTimers({ toFake: ['performance'] })
   t.teardown(() => clock.restore())
   const fixture = checking()

@@ -50,7 +50,7 @@ test.after.always(async () => {
   await proxyCluster.stop()
 })
 
-test('backends are objects of the proxy’s cluster, until no dashboard has the registration', async (t) => {
+test('a backend is registered in its cluster until its dashboards end', async (t) => {
   const { service, owner, register, unregister, uid, orgId, kubernetes, perses } = fixture
   const body = { metrics: metricsOfPier, clusterUID: uid }
   const missing = await register('dashB', owner.token, body)
@@ -97,7 +97,7 @@ test('backends are objects of the proxy’s cluster, until no dashboard has the 
   for (const secret of [metricsOfPier.bearerToken, metricsOfPier.tls.key]) t.false(service.logText().includes(secret))
 })
 
-test('a dashboard system that does not answer in time fails, and its late answer is not waited for', async (t) => {
+test('a slow dashboard system fails, and its late answer is ignored', async (t) => {
   const standIn = await startStandIn(() => ({ status: 200, json: {} }))
   const slow = makeDashboardHttp(standIn.origin, undefined, { oneCall: 50, oneChange: 10_000 })
   const bounded = makeDashboardHttp(standIn.origin, undefined, { oneCall: 10_000, oneChange: 50 })

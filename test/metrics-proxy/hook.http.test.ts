@@ -75,7 +75,7 @@ test('any path and any query is accepted behind the identifier', async (t) => {
   for (const path of fc.sample(fc.webPath(), 40)) t.is((await raw(identifier() + path)).status, 200, path)
 })
 
-test('a proxy may pass what the request carries', async (t) => {
+test('a proxy can add headers to the request', async (t) => {
   const headers = { 'if-none-match': '*', 'content-type': 'application/x-www-form-urlencoded', range: 'bytes=0-1' }
   t.is((await raw(`${identifier()}/api/v1/query`, headers)).status, 200)
   t.is((await raw(`${identifier()}/x`, {}, 'HEAD')).status, 200)
@@ -119,7 +119,7 @@ test('any malformed identifier is 400', async (t) => {
   )
 })
 
-test('what does not exist is 404, and what is of others is 401', async (t) => {
+test('missing objects are 404 and foreign ones 401', async (t) => {
   const { owner, people, importAgain, uid, hook, orgId } = fixture
   t.is((await hook(owner.token, `999999999.${uid}/x`)).status, 404)
   t.is((await hook(owner.token, `${orgId}.00000000-0000-4000-8000-00000000dead/x`)).status, 404)
@@ -177,7 +177,7 @@ test('the name of a tenant outlives a new name of its account', async (t) => {
   t.is(after.json.owner, `${org}-two`)
 })
 
-test('a token for another organization, for public objects, or without the scope, does not read', async (t) => {
+test('a token without scope or for another organization does not read', async (t) => {
   const { owner, people, service, orgId, uid, hook } = fixture
   const path = `${orgId}.${uid}/x`
   const second = await people.organization(owner)

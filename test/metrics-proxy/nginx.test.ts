@@ -43,7 +43,7 @@ const anotherTenant = async () => {
   return { owner, org, id, backend: `${id}.${fixture.uid}` }
 }
 
-test('a member reads the metrics of the own tenant, and the upstream sees no credential', async (t) => {
+test("a member reads the own tenant's metrics without credentials upstream", async (t) => {
   const backend = `${fixture.orgId}.${fixture.uid}`
   const query = 'query=up%7Bjob%3D%22a%2Fb%22%7D&time=1.5'
   const { status, text } = await read(fixture.owner.token, `${backend}/api/v1/query?${query}`, {
@@ -97,7 +97,7 @@ test('no tenant reads the metrics of another one', async (t) => {
   t.is((await read('moor_wrong', `${backend}/api/v1/query`)).status, 401)
 })
 
-test('only what reads is passed on', async (t) => {
+test('only reading requests pass', async (t) => {
   const backend = `${fixture.orgId}.${fixture.uid}`
   for (const path of ['api/v1/admin/tsdb/delete_series', 'api/v1/write', '-/reload', 'metrics', 'api/v1/status/config'])
     t.is((await read(fixture.owner.token, `${backend}/${path}`, { method: 'POST' })).status, 404, path)
@@ -105,7 +105,7 @@ test('only what reads is passed on', async (t) => {
     t.true([403, 404].includes((await fetch(new URL(`/${path}`, proxy))).status), path)
 })
 
-test('who is removed from the organization reads nothing more', async (t) => {
+test('a removed member reads nothing', async (t) => {
   const { owner, org, backend } = await anotherTenant()
   const member = await fixture.people.person('member')
   const { send } = fixture.service

@@ -20,7 +20,7 @@ test('an identifier is read as it was written, and in one spelling', (t) => {
   )
 })
 
-test('whatever is read is written as it was', (t) => {
+test('a request is written as it was read', (t) => {
   const piece = fc.oneof(fc.uuid(), project, fc.integer().map(String), fc.string({ maxLength: 8 }))
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 4 }), (pieces) => {

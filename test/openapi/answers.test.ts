@@ -23,7 +23,7 @@ const isPackedWrongly = ({ bound }: AssembledRoute, headers: ServiceAnswer['head
   !(bound.kind === 'json' && (isPacked(bound.route) || bound.route.ok.kind === 'streamed'))
 
 // Each answer is held against the document by the service of the test itself (test/support/watch-answers.ts).
-test('what the service answers is what its own document says', async (t) => {
+test('answers of the service match its own document', async (t) => {
   const service = await startPopulatedService()
   t.teardown(() => service.stop())
   const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
@@ -54,7 +54,7 @@ test('what the service answers is what its own document says', async (t) => {
     t.true((seen.get(status) ?? 0) > 5, `${status}: ${seen.get(status) ?? 0}`)
 })
 
-test('what a generated client meets beside the well-formed request is documented too', async (t) => {
+test('answers to malformed requests of a generated client are documented', async (t) => {
   const service = await startService()
   t.teardown(() => service.stop())
   const token = service.adminToken
@@ -95,7 +95,7 @@ test('what a generated client meets beside the well-formed request is documented
   t.is(await raw('Connection: Upgrade\r\nUpgrade: websocket'), 'HTTP/1.1 404 Not Found')
 })
 
-test('OPTIONS names what the document has at a path, and nothing where a parameter cannot be', async (t) => {
+test('OPTIONS names the documented methods of a path', async (t) => {
   const service = await startPopulatedService()
   t.teardown(() => service.stop())
   const document = (await service.send('GET', '/api/v1/openapi.json')).json as OpenApiDocument

@@ -47,7 +47,7 @@ const silent = (document: OpenApiDocument): readonly string[] => [
   ),
 ]
 
-test('each property and each parameter says what it means', (t) => {
+test('each property and each parameter has a description', (t) => {
   t.deepEqual(
     silent(buildDocument(declaredRoutes(), facts)),
     [],
@@ -71,6 +71,6 @@ test('each operation has a summary, and each failure a meaning of its own', (t) 
   )
 })
 
-test('the check is alive: what says nothing is found', (t) => {
+test('a missing description is found', (t) => {
   t.true(silent(buildDocument(sampleRoutes, facts)).includes('BoatOption.name'))
 })

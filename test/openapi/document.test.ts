@@ -59,7 +59,7 @@ test('redocly finds nothing to complain about, whatever a declaration says', asy
   t.is(code, 0, output)
 })
 
-test('only these lists begin with a page: those of the specification that have a page query, and those that grow without end', (t) => {
+test('only the listed lists begin with a page', (t) => {
   const isPaged = ({ parameters }: Operation): boolean => JSON.stringify(parameters ?? []).includes('/PagedLimit"')
   t.deepEqual(
     operations(documentOf(declaredRoutes()))
@@ -117,7 +117,7 @@ test('every tag is a tag group of the specification', (t) => {
   )
 })
 
-test('what one declaration becomes', (t) => {
+test('one declaration becomes a documented operation', (t) => {
   const document = documentOf(sampleRoutes)
   const edit = document.paths['/boats/{owner}/{id}']?.['patch'] as Operation
   t.deepEqual(Object.keys(edit.responses), [
@@ -164,7 +164,7 @@ test('what one declaration becomes', (t) => {
   t.is((document.paths['/log']?.['get'] as Operation)['x-gate'], 'vendor-hosted')
 })
 
-test('a note on a codec is used where it was made, and not where the same codec is used without it', (t) => {
+test('a note on a codec applies only at its place', (t) => {
   const codec = request(
     { plain: PathName, told: optional(noted(PathName, { description: 'Of this key alone.' })), when: Instant },
     'NotedKeys',
@@ -204,7 +204,7 @@ test('one description is used for one meaning', (t) => {
   )
 })
 
-test('what is JSON in a form is a property of the form', (t) => {
+test('JSON in a form is a property of the form', (t) => {
   const { components, paths } = documentOf(declaredRoutes())
   const forms = Object.values(paths).flatMap((item) =>
     Object.values(item).flatMap(
@@ -250,7 +250,7 @@ test('every error schema has a string message', (t) => {
   t.deepEqual(Object.keys(schemas['ErrorDetails']?.properties ?? {}), ['url', 'code', 'requestId', 'traceId', 'errors'])
 })
 
-test('a deployment documents what it serves and nothing else', (t) => {
+test('a deployment documents only its own routes', (t) => {
   const served = sampleRoutes.filter((route) => route.gate === 'always')
   t.is(documentOf(served).paths['/log'], undefined)
 })

@@ -51,7 +51,7 @@ const eveOfEvil = { orgname: 'evil', username: 'eve' } as const
 const membersOf = async (login: string, orgname: string): Promise<readonly string[]> =>
   (await fixture.call(login, listMembers, { params: { orgname } })).value.items.map((user) => user.login)
 
-test.serial('members: all to members, the public ones to others, nothing of a private organization', async (t) => {
+test.serial('members see all members, others the public ones', async (t) => {
   t.deepEqual(await membersOf('vic', 'acme'), ['ada', 'adam', 'cleo', 'ed', 'vic'])
   t.is((await fixture.as('sam', 'GET', '/orgs/acme/members')).status, 404)
   t.deepEqual(await membersOf('sam', 'evil'), [])
@@ -83,29 +83,26 @@ test.serial('visibility of a membership: for oneself and by owners only', async 
   t.is((await fixture.as('eve', 'PUT', '/orgs/acme/public_members/eve')).status, 404)
 })
 
-test.serial(
-  'memberships: a role by name, answered with user and organization; no escalation, no half-way',
-  async (t) => {
-    const put = (login: string, who: string, body: object) =>
-      fixture.as(login, 'PUT', `/orgs/acme/memberships/${who}`, body)
-    const set = (login: string, who: string, role: 'member' | 'admin') =>
-      fixture.call(login, setMembership, { params: acme(who), body: { role } })
-    const made = await set('adam', 'sam', 'member')
-    t.like(made.value, { role: 'member', state: 'active', user: { login: 'sam' }, org: { username: 'acme' } })
-    t.is((await put('adam', 'sam', { role: 'owner' })).status, 403)
-    t.is((await put('adam', 'ada', { role: 'member' })).status, 403)
-    t.is((await put('ada', 'ada', { role: 'member' })).status, 409)
-    t.is((await put('ada', 'nobody', { role: 'member' })).status, 404)
-    t.is((await put('ada', 'evil', { role: 'member' })).status, 422)
-    t.is((await put('ada', 'sam', { role: 'king' })).status, 422)
-    t.is((await put('vic', 'sam', { role: 'member' })).status, 403)
-    t.is((await set('ada', 'sam', 'admin')).value.role, 'admin')
-    t.is((await put('adam', 'sam', { role: 'member' })).status, 403, 'an admin lowers no admin')
-    t.is((await set('sam', 'sam', 'member')).value.role, 'member', 'but everyone themselves')
-    t.is((await put('eve', 'eve', { role: 'owner' })).status, 404)
-    t.is((await fixture.call('ada', removeMember, { params: acme('sam') })).status, 204)
-  },
-)
+test.serial('a membership names role, user and organization without escalation', async (t) => {
+  const put = (login: string, who: string, body: object) =>
+    fixture.as(login, 'PUT', `/orgs/acme/memberships/${who}`, body)
+  const set = (login: string, who: string, role: 'member' | 'admin') =>
+    fixture.call(login, setMembership, { params: acme(who), body: { role } })
+  const made = await set('adam', 'sam', 'member')
+  t.like(made.value, { role: 'member', state: 'active', user: { login: 'sam' }, org: { username: 'acme' } })
+  t.is((await put('adam', 'sam', { role: 'owner' })).status, 403)
+  t.is((await put('adam', 'ada', { role: 'member' })).status, 403)
+  t.is((await put('ada', 'ada', { role: 'member' })).status, 409)
+  t.is((await put('ada', 'nobody', { role: 'member' })).status, 404)
+  t.is((await put('ada', 'evil', { role: 'member' })).status, 422)
+  t.is((await put('ada', 'sam', { role: 'king' })).status, 422)
+  t.is((await put('vic', 'sam', { role: 'member' })).status, 403)
+  t.is((await set('ada', 'sam', 'admin')).value.role, 'admin')
+  t.is((await put('adam', 'sam', { role: 'member' })).status, 403, 'an admin lowers no admin')
+  t.is((await set('sam', 'sam', 'member')).value.role, 'member', 'but everyone themselves')
+  t.is((await put('eve', 'eve', { role: 'owner' })).status, 404)
+  t.is((await fixture.call('ada', removeMember, { params: acme('sam') })).status, 204)
+})
 
 test.serial('removing someone who is no member is done, unless it would disclose an account', async (t) => {
   const remove = async (login: string, who: string) =>
@@ -121,7 +118,7 @@ test.serial('removing someone who is no member is done, unless it would disclose
   t.is((await fixture.as('sam', 'GET', '/orgs/acme')).status, 404)
 })
 
-test.serial('the one-route form: public, private, leave, remove, and what it refuses', async (t) => {
+test.serial('one route form makes members public or private and removes them', async (t) => {
   const act = async (login: string, action: string, query: string) =>
     (await fixture.as(login, 'POST', `/orgs/acme/members/action/${action}?${query}`)).status
   const vic = `uid=${fixture.idOf('vic')}`
@@ -165,47 +162,42 @@ const confinedToken = async (login: string, value: string, orgId: number): Promi
   return made.right
 }
 
-test.serial(
-  'tokens that are confined to the organization: owners see and revoke them, and they reach nothing else',
-  async (t) => {
-    const shown = (await fixture.call('ada', getOrganization, { params: inAcme })).value
-    if (shown instanceof Redirect) throw new Error(shown.path)
-    const value = '0123456789abcdef0123456789abcdef01234567'
-    const id = await confinedToken('ada', value, shown.value.id)
-    const send = async (method: string, path: string, body?: unknown) =>
-      fixture.service.send(method, `/api/v1${path}`, { token: value, ...(body === undefined ? {} : { body }) })
-    await fixture.call('ada', createOrganization, { body: { username: 'second', visibility: 'private' } })
-    t.deepEqual((await fixture.service.call(value, getOrganization, { params: inAcme })).value, shown)
-    t.is((await send('GET', '/orgs/second')).status, 404)
-    t.is((await send('PATCH', '/orgs/second', { location: 'x' })).status, 404)
-    t.is((await send('POST', '/orgs', { username: 'third' })).status, 403)
-    t.deepEqual(
-      (await fixture.service.call(value, listOwnOrganizations)).value.items.map(({ username }) => username),
-      ['acme'],
-    )
-    t.deepEqual(
-      [
-        ...new Set(
-          (await fixture.service.call(value, listOwnTeams)).value.items.map(
-            ({ organization }) => organization.username,
-          ),
-        ),
-      ],
-      ['acme'],
-    )
+test.serial("owners see and revoke the organization's confined tokens", async (t) => {
+  const shown = (await fixture.call('ada', getOrganization, { params: inAcme })).value
+  if (shown instanceof Redirect) throw new Error(shown.path)
+  const value = '0123456789abcdef0123456789abcdef01234567'
+  const id = await confinedToken('ada', value, shown.value.id)
+  const send = async (method: string, path: string, body?: unknown) =>
+    fixture.service.send(method, `/api/v1${path}`, { token: value, ...(body === undefined ? {} : { body }) })
+  await fixture.call('ada', createOrganization, { body: { username: 'second', visibility: 'private' } })
+  t.deepEqual((await fixture.service.call(value, getOrganization, { params: inAcme })).value, shown)
+  t.is((await send('GET', '/orgs/second')).status, 404)
+  t.is((await send('PATCH', '/orgs/second', { location: 'x' })).status, 404)
+  t.is((await send('POST', '/orgs', { username: 'third' })).status, 403)
+  t.deepEqual(
+    (await fixture.service.call(value, listOwnOrganizations)).value.items.map(({ username }) => username),
+    ['acme'],
+  )
+  t.deepEqual(
+    [
+      ...new Set(
+        (await fixture.service.call(value, listOwnTeams)).value.items.map(({ organization }) => organization.username),
+      ),
+    ],
+    ['acme'],
+  )
 
-    const path = '/orgs/acme/tokens/access-tokens'
-    const listed = await fixture.call('ada', listOrganizationTokens, { params: inAcme })
-    t.is((await fixture.as('ada', 'GET', `${path}/`)).text, listed.text, 'with a slash at the end as well')
-    t.like(listed.value.items[0], { id, uid: fixture.idOf('ada'), token: '', tokenLastEight: '01234567', expDate: 0 })
-    t.is((await fixture.as('vic', 'GET', path)).status, 403)
-    t.is((await fixture.as('eve', 'GET', path)).status, 403)
-    t.is((await fixture.as('adam', 'DELETE', `${path}/${id}`)).status, 403)
-    t.is((await fixture.as('eve', 'DELETE', `/orgs/evil/tokens/access-tokens/${id}`)).status, 404)
-    t.is((await fixture.call('ada', revokeOrganizationToken, { params: { orgname: 'acme', id } })).status, 200)
-    t.is((await send('GET', '/user')).status, 401, 'a revoked token is dead at once')
-  },
-)
+  const path = '/orgs/acme/tokens/access-tokens'
+  const listed = await fixture.call('ada', listOrganizationTokens, { params: inAcme })
+  t.is((await fixture.as('ada', 'GET', `${path}/`)).text, listed.text, 'with a slash at the end as well')
+  t.like(listed.value.items[0], { id, uid: fixture.idOf('ada'), token: '', tokenLastEight: '01234567', expDate: 0 })
+  t.is((await fixture.as('vic', 'GET', path)).status, 403)
+  t.is((await fixture.as('eve', 'GET', path)).status, 403)
+  t.is((await fixture.as('adam', 'DELETE', `${path}/${id}`)).status, 403)
+  t.is((await fixture.as('eve', 'DELETE', `/orgs/evil/tokens/access-tokens/${id}`)).status, 404)
+  t.is((await fixture.call('ada', revokeOrganizationToken, { params: { orgname: 'acme', id } })).status, 200)
+  t.is((await send('GET', '/user')).status, 401, 'a revoked token is dead at once')
+})
 
 let invitationsFixture: ServiceFixture
 let mails: MailFolder
@@ -252,35 +244,32 @@ const newcomer = async (login: string): Promise<void> => {
   await invitationsFixture.adopt(login)
 }
 
-test.serial(
-  'an invitation makes the holder of the address a member, in the role and the teams that it names, once',
-  async (t) => {
-    await newcomer('grace')
-    const editors = await invitationsFixture.teamId('Editors')
-    const made = await invited('adam', { email: 'grace@EXAMPLE.org', role: 'member', team_ids: [editors] })
-    t.like(made.value, { email: 'grace@example.org', role: 'member', team_ids: [editors], inviter: 'adam' })
-    t.false(made.text.includes('token'))
-    const pending = async () =>
-      (await invitationsFixture.call('ada', listInvitations, { params: inAcme })).value.items.map(({ email }) => email)
-    t.deepEqual(await pending(), ['grace@example.org'])
-    const token = await tokenTo('grace@example.org')
-    t.is(token.length, 32)
-    const shown = await invitationsFixture.call('grace', getOwnInvitation, { params: { token } })
-    t.like(shown.value, { role: 'member', inviter: 'adam', org: { username: 'acme' }, email: 'grace@example.org' })
-    t.is(await statusOf(invitationsFixture.as('grace', 'GET', '/orgs/acme/teams')), 404, 'shown, not yet a member')
-    t.is(await accepted('grace', token), 204)
-    t.is(
-      (await invitationsFixture.call('grace', getTeamMember, { params: { teamid: editors, username: 'grace' } })).value
-        .login,
-      'grace',
-    )
-    t.is(await statusOf(accept('grace', token)), 410, 'once')
-    t.is(await statusOf(show('grace', token)), 410)
-    t.deepEqual(await pending(), [])
-  },
-)
+test.serial('an invitation adds its addressee once with role and teams', async (t) => {
+  await newcomer('grace')
+  const editors = await invitationsFixture.teamId('Editors')
+  const made = await invited('adam', { email: 'grace@EXAMPLE.org', role: 'member', team_ids: [editors] })
+  t.like(made.value, { email: 'grace@example.org', role: 'member', team_ids: [editors], inviter: 'adam' })
+  t.false(made.text.includes('token'))
+  const pending = async () =>
+    (await invitationsFixture.call('ada', listInvitations, { params: inAcme })).value.items.map(({ email }) => email)
+  t.deepEqual(await pending(), ['grace@example.org'])
+  const token = await tokenTo('grace@example.org')
+  t.is(token.length, 32)
+  const shown = await invitationsFixture.call('grace', getOwnInvitation, { params: { token } })
+  t.like(shown.value, { role: 'member', inviter: 'adam', org: { username: 'acme' }, email: 'grace@example.org' })
+  t.is(await statusOf(invitationsFixture.as('grace', 'GET', '/orgs/acme/teams')), 404, 'shown, not yet a member')
+  t.is(await accepted('grace', token), 204)
+  t.is(
+    (await invitationsFixture.call('grace', getTeamMember, { params: { teamid: editors, username: 'grace' } })).value
+      .login,
+    'grace',
+  )
+  t.is(await statusOf(accept('grace', token)), 410, 'once')
+  t.is(await statusOf(show('grace', token)), 410)
+  t.deepEqual(await pending(), [])
+})
 
-test.serial('a user with another address gets nothing by the link, and does not learn the address', async (t) => {
+test.serial('a user with another address gets nothing by the invitation link', async (t) => {
   await newcomer('heidi')
   t.is((await invited('ada', { email: 'heidi@example.org', role: 'member' })).status, 201)
   const token = await tokenTo('heidi@example.org')
@@ -364,28 +353,25 @@ test.serial('an invitation to rights that the inviter lost cannot be accepted', 
   t.is(await statusOf(invitationsFixture.as('olaf', 'GET', '/orgs/acme/teams')), 404)
 })
 
-test.serial(
-  'a new invitation to an address replaces the old one; a withdrawn one is gone; another organization withdraws none',
-  async (t) => {
-    await newcomer('lena')
-    t.is((await invited('ada', { email: 'lena@example.org', role: 'admin' })).status, 201)
-    const old = await tokenTo('lena@example.org')
-    const again = await invited('ada', { email: 'lena@example.org', role: 'member' })
-    const token = await tokenTo('lena@example.org', 2)
-    t.is(await statusOf(accept('lena', old)), 410)
-    const path = (org: string) => `/orgs/${org}/invitations/${again.value.id}`
-    t.is(await statusOf(invitationsFixture.as('eve', 'DELETE', path('evil'))), 404)
-    t.is(await statusOf(invitationsFixture.as('vic', 'DELETE', path('acme'))), 403)
-    t.is(
-      (await invitationsFixture.call('adam', withdrawInvitation, { params: { orgname: 'acme', id: again.value.id } }))
-        .status,
-      204,
-    )
-    t.is(await statusOf(invitationsFixture.as('adam', 'DELETE', path('acme'))), 404)
-    t.is(await statusOf(accept('lena', token)), 410)
-    t.is(await statusOf(accept('lena', 'x'.repeat(32))), 410)
-  },
-)
+test.serial('a new invitation replaces the old one, and a withdrawn one is gone', async (t) => {
+  await newcomer('lena')
+  t.is((await invited('ada', { email: 'lena@example.org', role: 'admin' })).status, 201)
+  const old = await tokenTo('lena@example.org')
+  const again = await invited('ada', { email: 'lena@example.org', role: 'member' })
+  const token = await tokenTo('lena@example.org', 2)
+  t.is(await statusOf(accept('lena', old)), 410)
+  const path = (org: string) => `/orgs/${org}/invitations/${again.value.id}`
+  t.is(await statusOf(invitationsFixture.as('eve', 'DELETE', path('evil'))), 404)
+  t.is(await statusOf(invitationsFixture.as('vic', 'DELETE', path('acme'))), 403)
+  t.is(
+    (await invitationsFixture.call('adam', withdrawInvitation, { params: { orgname: 'acme', id: again.value.id } }))
+      .status,
+    204,
+  )
+  t.is(await statusOf(invitationsFixture.as('adam', 'DELETE', path('acme'))), 404)
+  t.is(await statusOf(accept('lena', token)), 410)
+  t.is(await statusOf(accept('lena', 'x'.repeat(32))), 410)
+})
 
 test.serial('many organizations together send a limited number of mails to one address', async (t) => {
   const statuses: number[] = []

@@ -34,102 +34,90 @@ const statusesFor = async (method: string, path: string, body?: unknown): Promis
   return statuses.join(' ')
 }
 
-test.serial(
-  'creating: 201 with all keys, the caller alone in Owners; bad, reserved and taken names are 422',
-  async (t) => {
-    const made = await fixture.as('sam', 'POST', '/orgs', {
-      username: 'Sams.Org',
-      full_name: 'S',
-      website: 'https://s.example',
-      repo_admin_change_team_access: true,
-    })
-    t.is(made.status, 201)
-    const { id, ...rest } = made.json
-    t.true(Number.isSafeInteger(id))
-    t.deepEqual(rest, {
-      name: 'Sams.Org',
-      username: 'Sams.Org',
-      full_name: 'S',
-      email: '',
-      avatar_url: `${fixture.service.baseUrl}/api/v1/avatars/drawn/sams.org`,
-      description: '',
-      website: 'https://s.example',
-      location: '',
-      fleetManagementClusterEndPoint: '',
-      visibility: 'public',
-      orgType: 0,
-      repo_admin_change_team_access: false,
-    })
-    const teams = (await fixture.call('sam', listTeams, { params: { orgname: 'Sams.Org' } })).value.items
-    t.deepEqual(
-      teams.map((team) => [team.name, team.permission, team.type]),
-      [
-        ['Owners', 'owner', 'kubernetes'],
-        ['Editors', 'write', 'kubernetes'],
-        ['Viewers', 'read', 'kubernetes'],
-      ],
-    )
-    const owners = await fixture.call('sam', listTeamMembers, { params: { teamid: teams[0]?.id ?? 0 } })
-    t.deepEqual(
-      owners.value.items.map(({ login }) => login),
-      ['sam'],
-    )
-    for (const body of [
-      { username: 'sams.org' },
-      { username: 'SAM' },
-      { username: 'api' },
-      { username: '' },
-      { username: 'a b' },
-      {},
-      { username: 'x', visibility: 'secret' },
-      { username: 'x', orgType: 'client' },
-      { username: 'x', website: 'nope' },
-      { username: 7 },
-    ]) {
-      const refused = await fixture.as('sam', 'POST', '/orgs', body)
-      t.is(refused.status, 422, JSON.stringify(body))
-      t.is(typeof refused.json.message, 'string')
-    }
-    t.is((await fixture.as(undefined, 'POST', '/orgs', { username: 'x' })).status, 401)
-  },
-)
+test.serial('creating returns 201 with the caller in Owners, and bad names are 422', async (t) => {
+  const made = await fixture.as('sam', 'POST', '/orgs', {
+    username: 'Sams.Org',
+    full_name: 'S',
+    website: 'https://s.example',
+    repo_admin_change_team_access: true,
+  })
+  t.is(made.status, 201)
+  const { id, ...rest } = made.json
+  t.true(Number.isSafeInteger(id))
+  t.deepEqual(rest, {
+    name: 'Sams.Org',
+    username: 'Sams.Org',
+    full_name: 'S',
+    email: '',
+    avatar_url: `${fixture.service.baseUrl}/api/v1/avatars/drawn/sams.org`,
+    description: '',
+    website: 'https://s.example',
+    location: '',
+    fleetManagementClusterEndPoint: '',
+    visibility: 'public',
+    orgType: 0,
+    repo_admin_change_team_access: false,
+  })
+  const teams = (await fixture.call('sam', listTeams, { params: { orgname: 'Sams.Org' } })).value.items
+  t.deepEqual(
+    teams.map((team) => [team.name, team.permission, team.type]),
+    [
+      ['Owners', 'owner', 'kubernetes'],
+      ['Editors', 'write', 'kubernetes'],
+      ['Viewers', 'read', 'kubernetes'],
+    ],
+  )
+  const owners = await fixture.call('sam', listTeamMembers, { params: { teamid: teams[0]?.id ?? 0 } })
+  t.deepEqual(
+    owners.value.items.map(({ login }) => login),
+    ['sam'],
+  )
+  for (const body of [
+    { username: 'sams.org' },
+    { username: 'SAM' },
+    { username: 'api' },
+    { username: '' },
+    { username: 'a b' },
+    {},
+    { username: 'x', visibility: 'secret' },
+    { username: 'x', orgType: 'client' },
+    { username: 'x', website: 'nope' },
+    { username: 7 },
+  ]) {
+    const refused = await fixture.as('sam', 'POST', '/orgs', body)
+    t.is(refused.status, 422, JSON.stringify(body))
+    t.is(typeof refused.json.message, 'string')
+  }
+  t.is((await fixture.as(undefined, 'POST', '/orgs', { username: 'x' })).status, 401)
+})
 
-test.serial(
-  'creating: refused with 403 without the right, and for tokens that are confined or read-only',
-  async (t) => {
-    await fixture.call('admin', adminEditUser, {
-      params: { username: 'vic' },
-      body: { allow_create_organization: false },
-    })
-    t.is((await fixture.as('vic', 'POST', '/orgs', { username: 'vics' })).status, 403)
-    const reading = await fixture.service.tokenFor('ed', ['read:organization'])
-    t.is(
-      (await fixture.service.send('POST', '/api/v1/orgs', { token: reading, body: { username: 'eds' } })).status,
-      403,
-    )
-  },
-)
+test.serial('creating without the right is 403, also for confined tokens', async (t) => {
+  await fixture.call('admin', adminEditUser, {
+    params: { username: 'vic' },
+    body: { allow_create_organization: false },
+  })
+  t.is((await fixture.as('vic', 'POST', '/orgs', { username: 'vics' })).status, 403)
+  const reading = await fixture.service.tokenFor('ed', ['read:organization'])
+  t.is((await fixture.service.send('POST', '/api/v1/orgs', { token: reading, body: { username: 'eds' } })).status, 403)
+})
 
-test.serial(
-  'reading: a private organization does not exist for outsiders, its address is for the signed-in',
-  async (t) => {
-    t.is(await statusesFor('GET', '/orgs/acme'), '404 404 404 200 200 200')
-    t.is((await readOrganization(fixture, 'admin', 'ACME')).value.username, 'acme')
-    t.is((await fixture.as(undefined, 'GET', '/orgs/evil')).json.email, '')
-    t.is((await readOrganization(fixture, 'sam', 'evil')).value.email, 'eve@example.org')
-    const [hidden, missing] = [
-      await fixture.as('sam', 'GET', '/orgs/acme'),
-      await fixture.as('sam', 'GET', '/orgs/nowhere'),
-    ]
-    t.is(hidden.json.message.replace('acme', 'nowhere'), missing.json.message, 'one answer for both')
-    const scoped = await fixture.service.tokenFor('ada', ['read:user'])
-    t.is(
-      (await fixture.service.send('GET', '/api/v1/orgs/acme', { token: scoped })).status,
-      404,
-      'a token without the scope is a stranger',
-    )
-  },
-)
+test.serial('reading hides private organizations and addresses from outsiders', async (t) => {
+  t.is(await statusesFor('GET', '/orgs/acme'), '404 404 404 200 200 200')
+  t.is((await readOrganization(fixture, 'admin', 'ACME')).value.username, 'acme')
+  t.is((await fixture.as(undefined, 'GET', '/orgs/evil')).json.email, '')
+  t.is((await readOrganization(fixture, 'sam', 'evil')).value.email, 'eve@example.org')
+  const [hidden, missing] = [
+    await fixture.as('sam', 'GET', '/orgs/acme'),
+    await fixture.as('sam', 'GET', '/orgs/nowhere'),
+  ]
+  t.is(hidden.json.message.replace('acme', 'nowhere'), missing.json.message, 'one answer for both')
+  const scoped = await fixture.service.tokenFor('ada', ['read:user'])
+  t.is(
+    (await fixture.service.send('GET', '/api/v1/orgs/acme', { token: scoped })).status,
+    404,
+    'a token without the scope is a stranger',
+  )
+})
 
 test.serial('lists: by visibility, with Link and X-Total-Count', async (t) => {
   await fixture.call('eve', createOrganization, { body: { username: 'halfopen', visibility: 'limited' } })
@@ -148,7 +136,7 @@ test.serial('lists: by visibility, with Link and X-Total-Count', async (t) => {
   t.is((await fixture.as('sam', 'GET', '/orgs?page=0&limit=0')).status, 200)
 })
 
-test.serial("a user's organizations: one's own all, another's only what one may know", async (t) => {
+test.serial('a user lists all own organizations and visible ones of others', async (t) => {
   const own = await fixture.call('ada', listOwnOrganizations)
   t.deepEqual(
     own.value.items.map(({ username }) => username),
@@ -165,35 +153,32 @@ test.serial("a user's organizations: one's own all, another's only what one may 
   t.is((await fixture.as('ada', 'GET', '/users/acme/orgs')).status, 404)
 })
 
-test.serial(
-  'editing: what is not sent stays, "" clears (Gitea blanks it all); 403 to members, 404 to those who may not know',
-  async (t) => {
-    const full = {
-      full_name: 'Acme',
-      description: 'd',
-      website: 'https://a.example',
-      location: 'L',
-      fleetManagementClusterEndPoint: 'https://f.example',
-    }
-    t.like((await fixture.call('ada', editOrganization, { params: acme, body: full })).value.value, full)
-    const edited = await fixture.call('adam', editOrganization, { params: acme, body: { location: '' } })
-    t.like(edited.value.value, { ...full, location: '', visibility: 'private', email: 'ada@example.org' })
-    t.is(await statusesFor('PATCH', '/orgs/acme', { location: 'x' }), '401 404 404 403 403 403')
-    t.is(
-      (await fixture.as('sam', 'PATCH', '/orgs/evil', { location: 'x' })).status,
-      403,
-      'a public organization may be known',
-    )
-    const shared = await fixture.call('ada', editOrganization, { params: acme, body: { email: 'eve@example.org' } })
-    t.is(shared.value.value.email, 'eve@example.org', 'an address that a user has: no 500')
-    t.is((await fixture.as('ada', 'PATCH', '/orgs/acme', { email: 'nope' })).status, 422)
-    t.like(
-      (await fixture.as(undefined, 'GET', '/orgs/evil')).json,
-      { location: '' },
-      'the other organization is as it was',
-    )
-  },
-)
+test.serial('editing keeps absent fields and clears empty ones, and needs the right', async (t) => {
+  const full = {
+    full_name: 'Acme',
+    description: 'd',
+    website: 'https://a.example',
+    location: 'L',
+    fleetManagementClusterEndPoint: 'https://f.example',
+  }
+  t.like((await fixture.call('ada', editOrganization, { params: acme, body: full })).value.value, full)
+  const edited = await fixture.call('adam', editOrganization, { params: acme, body: { location: '' } })
+  t.like(edited.value.value, { ...full, location: '', visibility: 'private', email: 'ada@example.org' })
+  t.is(await statusesFor('PATCH', '/orgs/acme', { location: 'x' }), '401 404 404 403 403 403')
+  t.is(
+    (await fixture.as('sam', 'PATCH', '/orgs/evil', { location: 'x' })).status,
+    403,
+    'a public organization may be known',
+  )
+  const shared = await fixture.call('ada', editOrganization, { params: acme, body: { email: 'eve@example.org' } })
+  t.is(shared.value.value.email, 'eve@example.org', 'an address that a user has: no 500')
+  t.is((await fixture.as('ada', 'PATCH', '/orgs/acme', { email: 'nope' })).status, 422)
+  t.like(
+    (await fixture.as(undefined, 'GET', '/orgs/evil')).json,
+    { location: '' },
+    'the other organization is as it was',
+  )
+})
 
 test.serial('editing: If-Match guards the change', async (t) => {
   const { headers } = await fixture.as('ada', 'GET', '/orgs/acme')
@@ -203,32 +188,29 @@ test.serial('editing: If-Match guards the change', async (t) => {
   t.is((await readOrganization(fixture, 'ada', 'acme')).value.description, 'first')
 })
 
-test.serial(
-  'owners: only they rename and delete; the old name redirects callers who may see the organization',
-  async (t) => {
-    t.is(await statusesFor('GET', '/orgs/acme/is-owner'), '401 403 403 403 403 403')
-    t.is((await fixture.call('ada', isOwner, { params: acme })).status, 200)
-    t.is((await fixture.as('adam', 'POST', '/orgs/acme/rename', { new_name: 'mine' })).status, 403)
-    t.is((await fixture.as('adam', 'DELETE', '/orgs/acme')).status, 403)
-    await fixture.call('sam', createOrganization, { body: { username: 'before', visibility: 'private' } })
-    t.is((await fixture.as('sam', 'POST', '/orgs/before/rename', { new_name: 'acme' })).status, 422)
-    t.is(
-      (await fixture.call('sam', renameOrganization, { params: { orgname: 'before' }, body: { new_name: 'after' } }))
-        .status,
-      204,
-    )
-    const moved = await fixture.call('sam', getOrganization, { params: { orgname: 'before' } })
-    t.deepEqual(moved.value, new Redirect(307, '/api/v1/orgs/after'))
-    t.is((await fixture.as('eve', 'GET', '/orgs/before')).status, 404, 'the new name is not given away')
-    t.is((await fixture.as('sam', 'GET', '/orgs/before/members')).status, 404)
-    t.is((await fixture.as('sam', 'PATCH', '/orgs/before', { location: 'x' })).status, 404)
-    t.is((await fixture.call('sam', deleteOrganization, { params: { orgname: 'after' } })).status, 204)
-    t.is((await fixture.as('sam', 'GET', '/orgs/before')).status, 404)
-    t.is((await fixture.as('sam', 'DELETE', '/orgs/after')).status, 404)
-  },
-)
+test.serial('only owners rename and delete, and the old name redirects', async (t) => {
+  t.is(await statusesFor('GET', '/orgs/acme/is-owner'), '401 403 403 403 403 403')
+  t.is((await fixture.call('ada', isOwner, { params: acme })).status, 200)
+  t.is((await fixture.as('adam', 'POST', '/orgs/acme/rename', { new_name: 'mine' })).status, 403)
+  t.is((await fixture.as('adam', 'DELETE', '/orgs/acme')).status, 403)
+  await fixture.call('sam', createOrganization, { body: { username: 'before', visibility: 'private' } })
+  t.is((await fixture.as('sam', 'POST', '/orgs/before/rename', { new_name: 'acme' })).status, 422)
+  t.is(
+    (await fixture.call('sam', renameOrganization, { params: { orgname: 'before' }, body: { new_name: 'after' } }))
+      .status,
+    204,
+  )
+  const moved = await fixture.call('sam', getOrganization, { params: { orgname: 'before' } })
+  t.deepEqual(moved.value, new Redirect(307, '/api/v1/orgs/after'))
+  t.is((await fixture.as('eve', 'GET', '/orgs/before')).status, 404, 'the new name is not given away')
+  t.is((await fixture.as('sam', 'GET', '/orgs/before/members')).status, 404)
+  t.is((await fixture.as('sam', 'PATCH', '/orgs/before', { location: 'x' })).status, 404)
+  t.is((await fixture.call('sam', deleteOrganization, { params: { orgname: 'after' } })).status, 204)
+  t.is((await fixture.as('sam', 'GET', '/orgs/before')).status, 404)
+  t.is((await fixture.as('sam', 'DELETE', '/orgs/after')).status, 404)
+})
 
-test.serial('permissions of a user: told to the user and to members', async (t) => {
+test.serial('permissions of a user are visible to the user and to members', async (t) => {
   const all = { can_create_repository: false, can_read: true }
   const permissionsOf = async (login: string, username: string, org: string) =>
     (await fixture.call(login, getPermissionsOfUser, { params: { username, org } })).value
@@ -268,7 +250,7 @@ const call: ServiceFixture['call'] = (caller, route, ...input) => lineageDefects
 const teamId: ServiceFixture['teamId'] = (...team) => lineageDefectsFixture.teamId(...team)
 const status = async (...request: Parameters<ServiceFixture['as']>): Promise<number> => (await as(...request)).status
 
-test('an edited organization keeps what the request leaves out, and loses what it empties', async (t) => {
+test('an edited organization keeps absent fields and clears empty ones', async (t) => {
   const full = { full_name: 'Evil Corp', description: 'not nice', website: 'https://evil.example', location: 'Here' }
   const params = { orgname: 'evil' }
   await call('eve', editOrganization, { params, body: full })

@@ -58,7 +58,7 @@ const inside = [
   '/clustersv2/acme',
 ]
 
-test.serial('policies: members see them, owners change them, strangers find nothing, If-Match counts', async (t) => {
+test.serial('members see policies, owners change them under If-Match', async (t) => {
   const before = await get('vic', '/orgs/acme/policies')
   t.deepEqual(before.json, { require_two_factor: false, two_factor_grace_days: 0, max_token_life_days: 0 })
   t.is((await get('sam', '/orgs/acme/policies')).status, 404)
@@ -90,101 +90,92 @@ test.serial('to require a second factor, the caller must have one', async (t) =>
   t.true(Math.abs(from - Date.now() - 10 * dayMs) < 60_000)
 })
 
-test.serial(
-  'in the grace period members have access, and are notified by mail once, and once more near its end',
-  async (t) => {
-    t.true((await teamsSeenBy('vic')).includes('Viewers'))
-    const { container } = fixture.service.running
-    const tellAt = (at: Date) =>
-      makeNotifySecondFactor({
-        unitOfWork: container.resolve(OrganizationUnitOfWorkPort),
-        clock: { now: () => at },
-        baseUrl: () => 'https://x',
-      })(operatorCall('test'))
-    const now = new Date()
-    await tellAt(now)
-    await tellAt(now)
-    const first = await mails.nth('vic@example.org', 1)
-    t.is(first.subject, 'The organization acme requires a second factor')
-    t.is(await tellAt(new Date(now.getTime() + 6 * dayMs)), 0)
-    t.is(await tellAt(new Date(now.getTime() + 8 * dayMs)), 4, 'adam, cleo, ed and vic')
-    await mails.nth('vic@example.org', 2)
-    t.is(await tellAt(new Date(now.getTime() + 9 * dayMs)), 0)
-    t.deepEqual(await mails.to('ada@example.org'), [], 'who has one is not told')
-    t.deepEqual(await mails.to('eve@example.org'), [], 'another organization is not told')
-  },
-)
+test.serial('members have access in the grace period and get two mails', async (t) => {
+  t.true((await teamsSeenBy('vic')).includes('Viewers'))
+  const { container } = fixture.service.running
+  const tellAt = (at: Date) =>
+    makeNotifySecondFactor({
+      unitOfWork: container.resolve(OrganizationUnitOfWorkPort),
+      clock: { now: () => at },
+      baseUrl: () => 'https://x',
+    })(operatorCall('test'))
+  const now = new Date()
+  await tellAt(now)
+  await tellAt(now)
+  const first = await mails.nth('vic@example.org', 1)
+  t.is(first.subject, 'The organization acme requires a second factor')
+  t.is(await tellAt(new Date(now.getTime() + 6 * dayMs)), 0)
+  t.is(await tellAt(new Date(now.getTime() + 8 * dayMs)), 4, 'adam, cleo, ed and vic')
+  await mails.nth('vic@example.org', 2)
+  t.is(await tellAt(new Date(now.getTime() + 9 * dayMs)), 0)
+  t.deepEqual(await mails.to('ada@example.org'), [], 'who has one is not told')
+  t.deepEqual(await mails.to('eve@example.org'), [], 'another organization is not told')
+})
 
-test.serial(
-  'after the grace a member without a second factor is refused everywhere in the organization, by every credential',
-  async (t) => {
-    t.is((await changed('ada', { two_factor_grace_days: 0 })).two_factor_grace_days, 0)
-    for (const path of inside) {
-      for (const answer of [
-        await get('vic', path),
-        await fixture.as(undefined, 'GET', path, undefined, password('vic')),
-      ]) {
-        t.is(answer.status, 403, path)
-        t.is(answer.json.code, 'SecondFactorDemanded', path)
-        t.true(answer.json.message.includes('twofa/enroll'))
-      }
-      t.true((await get('ada', path)).status < 300, path)
-      t.not((await get('sam', path)).json?.code, 'SecondFactorDemanded', 'a stranger learns nothing of it')
+test.serial('after the grace period every credential needs a second factor', async (t) => {
+  t.is((await changed('ada', { two_factor_grace_days: 0 })).two_factor_grace_days, 0)
+  for (const path of inside) {
+    for (const answer of [
+      await get('vic', path),
+      await fixture.as(undefined, 'GET', path, undefined, password('vic')),
+    ]) {
+      t.is(answer.status, 403, path)
+      t.is(answer.json.code, 'SecondFactorDemanded', path)
+      t.true(answer.json.message.includes('twofa/enroll'))
     }
-    t.is((await fixture.as('vic', 'POST', '/orgs/acme/teams', { name: 'x' })).json.code, 'SecondFactorDemanded')
-    t.is((await fixture.call('vic', getOrganization, { params: acme })).status, 200, 'the profile is returned')
-    t.deepEqual(
-      (await fixture.call('vic', listOwnOrganizations)).value.items.map(({ username }) => username),
-      ['acme'],
-    )
-    t.deepEqual((await fixture.call('vic', listOwnTeams)).value.items, [])
-    t.true((await teamsSeenBy('admin')).includes('Viewers'), 'a site admin')
-    t.is(
-      (await fixture.as('admin', 'GET', '/orgs/acme/teams?sudo=vic')).json.code,
-      'SecondFactorDemanded',
-      'not as another user',
-    )
-    t.is(
-      (
-        await fixture.as('vic', 'POST', '/authz/objects/allowed-permissions?org=acme', [
-          { objectType: 'organization', objectID: 1 },
-        ])
-      ).status,
-      403,
-    )
-  },
-)
+    t.true((await get('ada', path)).status < 300, path)
+    t.not((await get('sam', path)).json?.code, 'SecondFactorDemanded', 'a stranger learns nothing of it')
+  }
+  t.is((await fixture.as('vic', 'POST', '/orgs/acme/teams', { name: 'x' })).json.code, 'SecondFactorDemanded')
+  t.is((await fixture.call('vic', getOrganization, { params: acme })).status, 200, 'the profile is returned')
+  t.deepEqual(
+    (await fixture.call('vic', listOwnOrganizations)).value.items.map(({ username }) => username),
+    ['acme'],
+  )
+  t.deepEqual((await fixture.call('vic', listOwnTeams)).value.items, [])
+  t.true((await teamsSeenBy('admin')).includes('Viewers'), 'a site admin')
+  t.is(
+    (await fixture.as('admin', 'GET', '/orgs/acme/teams?sudo=vic')).json.code,
+    'SecondFactorDemanded',
+    'not as another user',
+  )
+  t.is(
+    (
+      await fixture.as('vic', 'POST', '/authz/objects/allowed-permissions?org=acme', [
+        { objectType: 'organization', objectID: 1 },
+      ])
+    ).status,
+    403,
+  )
+})
 
-test.serial(
-  'a member who does not meet the entry requirements may leave, by either route, and nothing else',
-  async (t) => {
-    const uid = (login: string) => `uid=${fixture.idOf(login)}`
-    t.is((await fixture.as('vic', 'DELETE', '/orgs/acme/members/ed')).json.code, 'SecondFactorDemanded')
-    for (const action of ['private', 'public', 'remove']) {
-      const refused = await fixture.as(
-        'adam',
-        'POST',
-        `/orgs/acme/members/action/${action}?${uid(action === 'remove' ? 'ed' : 'adam')}`,
-      )
-      t.is(refused.json.code, 'SecondFactorDemanded', action)
-    }
-    for (const [method, path] of [
-      ['DELETE', '/orgs/acme/members/ed'],
-      ['POST', `/orgs/acme/members/action/leave?${uid('ed')}`],
-    ] as const) {
-      const left = await fixture.as('ed', method, path)
-      t.true(left.status < 300, left.text)
-      t.is((await get('ada', '/orgs/acme/members/ed')).status, 404)
-      const back = await fixture.call('admin', setMembership, {
-        params: { orgname: 'acme', username: 'ed' },
-        body: { role: 'member' },
-      })
-      t.is(back.value.role, 'member')
-    }
-  },
-)
+test.serial('a member without the entry requirements can only leave', async (t) => {
+  const uid = (login: string) => `uid=${fixture.idOf(login)}`
+  t.is((await fixture.as('vic', 'DELETE', '/orgs/acme/members/ed')).json.code, 'SecondFactorDemanded')
+  for (const action of ['private', 'public', 'remove']) {
+    const refused = await fixture.as(
+      'adam',
+      'POST',
+      `/orgs/acme/members/action/${action}?${uid(action === 'remove' ? 'ed' : 'adam')}`,
+    )
+    t.is(refused.json.code, 'SecondFactorDemanded', action)
+  }
+  for (const [method, path] of [
+    ['DELETE', '/orgs/acme/members/ed'],
+    ['POST', `/orgs/acme/members/action/leave?${uid('ed')}`],
+  ] as const) {
+    const left = await fixture.as('ed', method, path)
+    t.true(left.status < 300, left.text)
+    t.is((await get('ada', '/orgs/acme/members/ed')).status, 404)
+    const back = await fixture.call('admin', setMembership, {
+      params: { orgname: 'acme', username: 'ed' },
+      body: { role: 'member' },
+    })
+    t.is(back.value.role, 'member')
+  }
+})
 
-test.serial('with a second factor the member has access at the next request, and loses it without', async (t) => {
+test.serial('access follows the second factor at the next request', async (t) => {
   await setSecondFactor(fixture, 'vic', true)
   for (const path of inside) t.true((await get('vic', path)).status < 300, path)
   t.is((await fixture.call('vic', listOwnTeams)).value.items.length, 1)
@@ -194,40 +185,37 @@ test.serial('with a second factor the member has access at the next request, and
   t.true((await teamsSeenBy('vic')).includes('Viewers'))
 })
 
-test.serial(
-  'a token that lives longer than the organization allows opens nothing there; sessions and passwords do',
-  async (t) => {
-    await setSecondFactor(fixture, 'ada', false)
-    const making = (login: string, expires_at?: string) =>
-      fixture.as(
-        undefined,
-        'POST',
-        `/users/${login}/tokens`,
-        { name: `t-${expires_at ?? 'ever'}`, ...(expires_at === undefined ? {} : { expires_at }) },
-        password(login),
-      )
-    const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString()
-    const [forEver, long, short] = [
-      await making('vic'),
-      await making('vic', inDays(31.5)),
-      await making('vic', inDays(30)),
-    ]
-    t.is((await change('ada', { max_token_life_days: 30 }, password('ada'))).status, 200)
-    const ask = (token: string, path = '/orgs/acme/teams') => fixture.service.send('GET', `/api/v1${path}`, { token })
-    for (const { json } of [forEver, long]) {
-      for (const path of inside) {
-        const answer = await ask(json.sha1, path)
-        t.deepEqual([answer.status, answer.json.code], [403, 'TokenLifeTooLong'], path)
-        t.true(answer.json.message.includes('30 days'))
-      }
-      t.deepEqual((await ask(json.sha1, '/user/teams')).json, [])
-      t.is((await ask(json.sha1, '/orgs/evil')).status, 200, 'elsewhere it is good')
+test.serial("a token beyond the organization's lifetime limit opens nothing there", async (t) => {
+  await setSecondFactor(fixture, 'ada', false)
+  const making = (login: string, expires_at?: string) =>
+    fixture.as(
+      undefined,
+      'POST',
+      `/users/${login}/tokens`,
+      { name: `t-${expires_at ?? 'ever'}`, ...(expires_at === undefined ? {} : { expires_at }) },
+      password(login),
+    )
+  const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString()
+  const [forEver, long, short] = [
+    await making('vic'),
+    await making('vic', inDays(31.5)),
+    await making('vic', inDays(30)),
+  ]
+  t.is((await change('ada', { max_token_life_days: 30 }, password('ada'))).status, 200)
+  const ask = (token: string, path = '/orgs/acme/teams') => fixture.service.send('GET', `/api/v1${path}`, { token })
+  for (const { json } of [forEver, long]) {
+    for (const path of inside) {
+      const answer = await ask(json.sha1, path)
+      t.deepEqual([answer.status, answer.json.code], [403, 'TokenLifeTooLong'], path)
+      t.true(answer.json.message.includes('30 days'))
     }
-    t.is((await ask(short.json.sha1)).status, 200)
-    t.is((await ask(short.json.sha1, '/user/teams')).json.length, 1)
-    t.is((await fixture.as(undefined, 'GET', '/orgs/acme/teams', undefined, password('vic'))).status, 200)
-    t.is((await get('admin', '/orgs/acme/teams')).status, 200)
-    t.is((await change('ada', { max_token_life_days: 0 }, password('ada'))).status, 200)
-    t.is((await ask(forEver.json.sha1)).status, 200)
-  },
-)
+    t.deepEqual((await ask(json.sha1, '/user/teams')).json, [])
+    t.is((await ask(json.sha1, '/orgs/evil')).status, 200, 'elsewhere it is good')
+  }
+  t.is((await ask(short.json.sha1)).status, 200)
+  t.is((await ask(short.json.sha1, '/user/teams')).json.length, 1)
+  t.is((await fixture.as(undefined, 'GET', '/orgs/acme/teams', undefined, password('vic'))).status, 200)
+  t.is((await get('admin', '/orgs/acme/teams')).status, 200)
+  t.is((await change('ada', { max_token_life_days: 0 }, password('ada'))).status, 200)
+  t.is((await ask(forEver.json.sha1)).status, 200)
+})

@@ -44,7 +44,7 @@ const tokenOf = async (robot: string, scopes?: readonly string[]): Promise<strin
 }
 const by = (token: string, method: string, path: string, body?: unknown) =>
   fixture.service.send(method, `/api/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
-test.serial('a robot account: made, shown, changed, deleted by those who may; nothing to outsiders', async (t) => {
+test.serial('a robot account is managed by members with the right only', async (t) => {
   const editors = await fixture.teamId('Editors')
   const peopleThere = async () => (await fixture.call('admin', getSiteSummary)).value.counts.users
   const before = await peopleThere()
@@ -143,7 +143,7 @@ test.serial('its token works within the organization, as far as its teams and it
   )
 })
 
-test.serial('tokens: listed without value, in the list of the organization as well, revoked at once', async (t) => {
+test.serial('robot tokens are listed without values and revoked at once', async (t) => {
   await made('ada', 'lister', ['Viewers'])
   const { id, sha1: token } = (
     await fixture.call('adam', createRobotToken, { params: robotOf('lister'), body: { name: 'one' } })
@@ -166,7 +166,7 @@ test.serial('tokens: listed without value, in the list of the organization as we
   t.is((await robots('adam', 'DELETE', `/lister/tokens/${id}`)).status, 404)
 })
 
-test.serial('put to sleep, its tokens open nothing; deleted, they are gone', async (t) => {
+test.serial('tokens of disabled and deleted robots open nothing', async (t) => {
   await made('ada', 'sleeper', ['Viewers'])
   const token = await tokenOf('sleeper')
   const activate = (active: boolean) =>
@@ -179,7 +179,7 @@ test.serial('put to sleep, its tokens open nothing; deleted, they are gone', asy
   t.is((await by(token, 'GET', '/user')).status, 401)
 })
 
-test.serial('a robot, or a token for one, has at most the rights of its creator; no robot is an owner', async (t) => {
+test.serial("a robot has at most its creator's rights and is no owner", async (t) => {
   const [owners, admins, viewers] = [
     await fixture.teamId('Owners'),
     await fixture.teamId('Admins'),
@@ -232,7 +232,7 @@ test.serial('a robot, or a token for one, has at most the rights of its creator;
   )
 })
 
-test.serial('a robot is no person: not found, not signed in, not acted as, not added, not counted', async (t) => {
+test.serial('a robot is not a person anywhere', async (t) => {
   const { id, login } = await made('ada', 'ghostly', ['Editors'])
   t.deepEqual((await fixture.call('admin', searchUsers, { query: { q: 'acme+' } })).value.items, [])
   t.false((await fixture.as('admin', 'GET', '/admin/users?limit=50')).text.includes('acme+'))
@@ -266,7 +266,7 @@ test.serial('a robot is no person: not found, not signed in, not acted as, not a
   t.is((await fixture.as('ada', 'DELETE', '/orgs/acme/members/ada')).status, 409, 'ada is the last owner all the same')
 })
 
-test.serial('allowed-permissions tells what one may do with a robot', async (t) => {
+test.serial('allowed-permissions returns the rights on a robot', async (t) => {
   const { id } = await made('ada', 'asked')
   const ask = async (login: string, org = 'acme') =>
     (
@@ -280,33 +280,30 @@ test.serial('allowed-permissions tells what one may do with a robot', async (t) 
   t.deepEqual(await ask('eve', 'evil'), [])
 })
 
-test.serial(
-  'renaming the organization renames the logins; deleting it deletes the robots and their tokens',
-  async (t) => {
-    await fixture.call('eve', createOrganization, { body: { username: 'shortlived' } })
-    await made('eve', 'ci', [], 'shortlived')
-    const token = (
-      await fixture.call('eve', createRobotToken, { params: robotOf('ci', 'shortlived'), body: { name: 'one' } })
-    ).value.sha1
-    t.is(
-      (
-        await fixture.call('eve', renameOrganization, {
-          params: { orgname: 'shortlived' },
-          body: { new_name: 'renamed' },
-        })
-      ).status,
-      204,
-    )
-    t.is((await fixture.service.call(token, getCaller)).value.login, 'renamed+ci')
-    t.is((await fixture.call('eve', getRobot, { params: robotOf('ci', 'renamed') })).value.value.login, 'renamed+ci')
-    t.is((await fixture.call('eve', deleteOrganization, { params: { orgname: 'renamed' } })).status, 204)
-    t.is((await by(token, 'GET', '/user')).status, 401)
-    await fixture.call('eve', createOrganization, { body: { username: 'renamed' } })
-    t.is((await made('eve', 'ci', [], 'renamed')).login, 'renamed+ci')
-  },
-)
+test.serial("robots follow the organization's renaming and deletion", async (t) => {
+  await fixture.call('eve', createOrganization, { body: { username: 'shortlived' } })
+  await made('eve', 'ci', [], 'shortlived')
+  const token = (
+    await fixture.call('eve', createRobotToken, { params: robotOf('ci', 'shortlived'), body: { name: 'one' } })
+  ).value.sha1
+  t.is(
+    (
+      await fixture.call('eve', renameOrganization, {
+        params: { orgname: 'shortlived' },
+        body: { new_name: 'renamed' },
+      })
+    ).status,
+    204,
+  )
+  t.is((await fixture.service.call(token, getCaller)).value.login, 'renamed+ci')
+  t.is((await fixture.call('eve', getRobot, { params: robotOf('ci', 'renamed') })).value.value.login, 'renamed+ci')
+  t.is((await fixture.call('eve', deleteOrganization, { params: { orgname: 'renamed' } })).status, 204)
+  t.is((await by(token, 'GET', '/user')).status, 401)
+  await fixture.call('eve', createOrganization, { body: { username: 'renamed' } })
+  t.is((await made('eve', 'ci', [], 'renamed')).login, 'renamed+ci')
+})
 
-test.serial('a second factor is asked of people, not of robots; a token limit is for both', async (t) => {
+test.serial('second factors apply to people, and token limits also to robots', async (t) => {
   await made('ada', 'exempt', ['Viewers'])
   const token = await tokenOf('exempt')
   await setSecondFactor(fixture, 'ada', true)

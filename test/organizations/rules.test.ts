@@ -37,7 +37,7 @@ import { declareSuite } from '../support/declare-suite.ts'
 
 const parseOrdinary = (input: ProfileInput) => parseProfile(input, ordinaryOrgType)
 
-test('names: the forms of the interface are read, what a path or a client could trip over is not', (t) => {
+test('names follow the interface and exclude unsafe characters', (t) => {
   for (const name of ['a', '1', 'tu1', 'A-b_c.d', 'x'.repeat(40)]) t.true(isRight(parseAccountName(name)), name)
   const invalid = [
     '',
@@ -100,7 +100,7 @@ test('team names: dots, dashes and underscores, no spaces, not the word of the c
     t.true(isLeft(parseTeamName(name)), name)
 })
 
-test('profile: exactly what was sent comes back', (t) => {
+test('a profile returns the sent values', (t) => {
   t.deepEqual(parseOrdinary({}), { _tag: 'Right', right: {} })
   t.deepEqual(parseOrdinary({ website: '', visibility: '' }), { _tag: 'Right', right: { website: '' } })
   const text = (max: number) => fc.string({ maxLength: max })
@@ -117,7 +117,7 @@ test('profile: exactly what was sent comes back', (t) => {
   )
 })
 
-test('profile: addresses that are none, too long texts and kinds that are made elsewhere are refused, all at once', (t) => {
+test('profile errors are all reported at once', (t) => {
   const bad = ['javascript:alert(1)', 'https://', 'https://user@evil.example', 'ftp://x.example', 'https://a b', 'x']
   for (const website of bad) t.true(isLeft(parseOrdinary({ website })), website)
   for (const website of ['https://a.example', 'http://a.example:80/x?y#z', 'HTTPS://a.example'])
@@ -192,7 +192,7 @@ const viewer = (changes: Partial<Viewer>): Viewer => ({
   ...changes,
 })
 
-test('visibility: strangers see public, the signed-in limited as well, members and site admins all', (t) => {
+test('visibility: anonymous callers see public, users limited, members all', (t) => {
   const seen = (who: Viewer, isMember: boolean) =>
     visibilities.filter((visibility) => canSee(who, { visibility }, isMember)).join(' ')
   t.is(seen(viewer({ userId: undefined }), false), 'public')
@@ -202,7 +202,7 @@ test('visibility: strangers see public, the signed-in limited as well, members a
   t.is(seen(viewer({ publicOnly: true, isSiteAdmin: true }), true), 'public', 'a token for public objects')
 })
 
-test('visibility: a token that is confined to one organization is a stranger in all others', (t) => {
+test('visibility: a confined token is anonymous in other organizations', (t) => {
   const confined = viewer({ onlyOrgId: 3 as never, isSiteAdmin: true })
   t.is(viewerIn(confined, 4 as never).userId, undefined)
   t.is(viewerIn(confined, 3 as never).userId, 7 as never)

@@ -31,7 +31,7 @@ const roleId = async (login: string, org: string, name: string, actions: readonl
   return (await fixture.call(login, createRole, { query: { org }, body: { name, permissions } })).value.value.id
 }
 
-test.serial('creating: what older clients send is taken, defaults fill in, all keys come back', async (t) => {
+test.serial("creating accepts older clients' bodies and fills in defaults", async (t) => {
   const sent = {
     name: 'Sdk',
     permission: 'write',
@@ -61,7 +61,7 @@ test.serial('creating: what older clients send is taken, defaults fill in, all k
   )
 })
 
-test.serial('creating: 400 for type and roles, 422 for names and levels, 403 and 404 by standing', async (t) => {
+test.serial('creating is 400, 422, 403 or 404 by its fault', async (t) => {
   const create = async (body: object, login = 'ada') =>
     (await fixture.as(login, 'POST', '/orgs/acme/teams', body)).status
   const foreign = await roleId('eve', 'evil', 'theirs', ['view'])
@@ -194,7 +194,7 @@ test.serial('members of teams: idempotent PUT, membership comes and goes with te
   t.is((await fixture.as('eve', 'PUT', `/teams/${editors}/members/eve`)).status, 404)
 })
 
-test.serial('the one-route form: add, leave, remove, join, and what it refuses', async (t) => {
+test.serial('one route form adds, removes and joins members of teams', async (t) => {
   const viewers = await fixture.teamId('Viewers')
   const act = async (login: string, action: string, query: string, org = 'acme') =>
     (await fixture.as(login, 'POST', `/orgs/${org}/teams/${viewers}/action/${action}?${query}`)).status

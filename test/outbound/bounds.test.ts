@@ -12,7 +12,7 @@ import { anyText } from '../support/any-text.ts'
 const unsettled = () => Promise.withResolvers<void>()
 const quick = async (): Promise<void> => undefined
 
-test('calls that may not wait are Busy with a time to return, and the turn of a failed call is free again', async (t) => {
+test('an excess call is Busy with Retry-After, and a failed one frees its slot', async (t) => {
   const turns = makeAccountTurns({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
   const first = unsettled()
   const running = turns.run({ account: 1 }, () => first.promise)
@@ -69,7 +69,7 @@ const limits = {
   heldBytes: 1000,
 }
 
-test('a request has one budget for the bytes, the answers and what it keeps', async (t) => {
+test('a request has one budget for bytes, answers and kept data', async (t) => {
   const budgets = makeReadingBudgets(limits)
   await budgets.request(
     () => 1,
@@ -97,7 +97,7 @@ test('a request has one budget for the bytes, the answers and what it keeps', as
   )
 })
 
-test('what a request keeps counts until it ends, also if it fails; what a task reads counts while it is read', async (t) => {
+test("a request's data counts until its end, a task's while it is read", async (t) => {
   const budgets = makeReadingBudgets(limits)
   const read = (): void => {
     const reading = budgets.open()
@@ -177,7 +177,7 @@ test('a value that was parsed in pieces is the value', async (t) => {
   t.is(await unpacked('{"a":'), undefined)
 })
 
-test('a value that is nested too deeply, or has too many members in one place, is refused', (t) => {
+test('a value with excessive depth or members is refused', (t) => {
   t.throws(() => piecesOf(`${'['.repeat(300)}${']'.repeat(300)}`), { instanceOf: JsonUnreadable, message: /nested/ })
   t.throws(() => piecesOf(`[${'{},'.repeat(30_000)}{}]`), { instanceOf: JsonUnreadable, message: /in one place/ })
   t.throws(() => piecesOf(`{"a":{${Array.from({ length: 30_000 }, (_, at) => `"${at}":1`).join(',')}}}`), {
@@ -186,7 +186,7 @@ test('a value that is nested too deeply, or has too many members in one place, i
   })
 })
 
-test('a large text is parsed while other work continues, and one that is refused ends no thread', async (t) => {
+test('parsing a large text yields, and a refused one ends no thread', async (t) => {
   const json = makeJsonReader()
   t.teardown(() => json.close())
   const text = JSON.stringify({

@@ -112,7 +112,7 @@ for (const address of never) {
   })
 }
 
-test('private addresses are refused, and a refusal does not tell what a name resolves to', async (t) => {
+test('private addresses are refused without disclosing the resolution', async (t) => {
   const error = await t.throwsAsync(fetching([], resolvesTo('10.20.30.40'))('https://intranet.example/'), {
     instanceOf: EgressRefused,
   })
@@ -134,7 +134,7 @@ for (const url of [
   })
 }
 
-test('http is for what the operator opened alone', async (t) => {
+test('http needs an address that the operator opened', async (t) => {
   const server = await startServer((_request, response) => response.end('plain'), { isPlain: true })
   t.teardown(server.close)
   await t.throwsAsync(fetching([])(server.url), { instanceOf: EgressRefused })

@@ -106,7 +106,7 @@ test('a change of the hosts file is seen', async (t) => {
   t.deepEqual(await look(resolver, 'new.host.'), ['192.0.2.8'])
 })
 
-test('while no DNS server answers, files are read, secrets are hashed, and names of other accounts are looked up', async (t) => {
+test('files, hashes and other names proceed while DNS does not answer', async (t) => {
   let account: AccountKey = 1
   const resolver = resolverOf({ account: () => account })
   let ended = 0

@@ -3,7 +3,7 @@ import { PassedMemory } from '../../adapters/outbound/passed-memory.ts'
 
 const size = 16_384
 
-test('memory that was passed on is freed, but not that of the last chunk, which its reader may still use', (t) => {
+test('passed memory is freed except for the last chunk', (t) => {
   const memory = new PassedMemory()
   const [first, second] = [new Uint8Array(size), new Uint8Array(size)]
   memory.add(first)

@@ -37,7 +37,7 @@ const pools: Readonly<Record<string, () => Run>> = {
 }
 
 for (const [pool, make] of Object.entries(pools))
-  test(`${pool}: the end of a wait is published in the context of who waited, and no wait is none`, async (t) => {
+  test(`${pool}: a wait ends in its caller's context, and no wait is none`, async (t) => {
     const context = new AsyncLocalStorage<string>()
     const waits: (readonly [string | undefined, EndedWait])[] = []
     const listener = (message: unknown): void => {

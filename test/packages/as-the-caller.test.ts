@@ -17,7 +17,7 @@ const bind = (user: string) => ({
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
 })
 
-test('helm and all reads work with the rights that the cluster gives to the caller only', async (t) => {
+test("helm and all reads have only the caller's rights on the cluster", async (t) => {
   const server = (await kubernetes())!
   const [own, foreign] = [await server.createNamespace('own'), await server.createNamespace('foreign')]
   const controller = await startWorkloadController(server, own)

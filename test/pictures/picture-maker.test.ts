@@ -27,7 +27,7 @@ test('a picture with a small side becomes a square of that side', async (t) => {
   }
 })
 
-test('each kind that is taken becomes a square PNG of at most the asked size', async (t) => {
+test('each accepted kind becomes a square PNG within the requested size', async (t) => {
   const sources = {
     png: await plain(300, 200).png().toBuffer(),
     jpeg: await plain(300, 200).jpeg().toBuffer(),
@@ -40,7 +40,7 @@ test('each kind that is taken becomes a square PNG of at most the asked size', a
   }
 })
 
-test('what stood in the file beside the picture is gone', async (t) => {
+test('metadata of the file is removed', async (t) => {
   const withPlace = await plain(64, 64)
     .withExif({ IFD0: { Artist: 'canary-artist' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } })
     .jpeg()
@@ -51,7 +51,7 @@ test('what stood in the file beside the picture is gone', async (t) => {
   t.is((await sharp(made).metadata()).exif, undefined)
 })
 
-test('other kinds are refused, those that carry scripts first of all', async (t) => {
+test('other kinds are refused, scripts first', async (t) => {
   const refused = [
     '<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>',
     '%PDF-1.7',
@@ -86,11 +86,11 @@ const bomb = (width: number, height: number): Uint8Array => {
   ])
 }
 
-test('a picture that opens into far more than it is worth is refused before it is opened', async (t) => {
+test('a picture that decodes to an excessive size is refused undecoded', async (t) => {
   t.true(isLeft(await sharpPictureMaker.square(bomb(50_000, 50_000), 64)))
 })
 
-test('of a crowd of pictures some are drawn in turn, and the others are turned away at once', async (t) => {
+test('of many pictures some are drawn and the others refused at once', async (t) => {
   const bytes = await plain(300, 200).png().toBuffer()
   const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
   const maker = makeSharpPictureMaker((size, work) => turns.run({ account: 1, bytes: size }, work))

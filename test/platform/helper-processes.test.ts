@@ -125,45 +125,42 @@ const valueOf = (text: string, series: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(series.length + 1))
 }
 
-test.serial(
-  'with several processes each helper is counted once, also after the end of the process that had it',
-  async (t) => {
-    const noUse = makeHelperProcesses({ debug: () => undefined, warn: () => undefined }, ['closing', 'helm']).uses()
-    const idle = noUse.get('closing') as HelperUse
-    const workerWith = (cpuSeconds: number, peakBytes: number) => {
-      const metrics = makeMetrics('0.0.0')
-      metrics.read({
-        helpers: () =>
-          new Map(noUse).set('closing', {
-            ...idle,
-            running: 1,
-            ends: { done: 2, failed: 0, killed: 1 },
-            lives: { count: 3, seconds: 30 },
-            cpuSeconds,
-            peakBytes,
-            counts: { ...idle.counts, statements: { count: 5, seconds: 1 } },
-          }),
-      })
-      return metrics
-    }
-    const workers = [workerWith(10, 7e6), workerWith(4, 9e6)]
-    const merged = makeMergedMetrics({ snapshot: async () => [] }, async () => {
-      for (const [index, worker] of workers.entries()) merged.note(index, await worker.snapshot())
+test.serial('helpers of several processes are counted once after any end', async (t) => {
+  const noUse = makeHelperProcesses({ debug: () => undefined, warn: () => undefined }, ['closing', 'helm']).uses()
+  const idle = noUse.get('closing') as HelperUse
+  const workerWith = (cpuSeconds: number, peakBytes: number) => {
+    const metrics = makeMetrics('0.0.0')
+    metrics.read({
+      helpers: () =>
+        new Map(noUse).set('closing', {
+          ...idle,
+          running: 1,
+          ends: { done: 2, failed: 0, killed: 1 },
+          lives: { count: 3, seconds: 30 },
+          cpuSeconds,
+          peakBytes,
+          counts: { ...idle.counts, statements: { count: 5, seconds: 1 } },
+        }),
     })
-    const shown = async () => {
-      const { text } = await merged.expose()
-      return [
-        'moorage_helper_cpu_seconds_total{program="closing"}',
-        'moorage_helper_ends_total{program="closing",end="killed"}',
-        'moorage_helper_lifetime_seconds_sum{program="closing"}',
-        'moorage_helper_statement_seconds_count{program="closing"}',
-        'moorage_helper_processes{program="closing"}',
-        'moorage_helper_peak_memory_bytes{program="closing"}',
-      ].map((series) => valueOf(text, series))
-    }
-    t.deepEqual(await shown(), [14, 2, 60, 10, 2, 9e6])
-    workers.pop()
-    merged.ended(1)
-    t.deepEqual(await shown(), [14, 2, 60, 10, 1, 7e6])
-  },
-)
+    return metrics
+  }
+  const workers = [workerWith(10, 7e6), workerWith(4, 9e6)]
+  const merged = makeMergedMetrics({ snapshot: async () => [] }, async () => {
+    for (const [index, worker] of workers.entries()) merged.note(index, await worker.snapshot())
+  })
+  const shown = async () => {
+    const { text } = await merged.expose()
+    return [
+      'moorage_helper_cpu_seconds_total{program="closing"}',
+      'moorage_helper_ends_total{program="closing",end="killed"}',
+      'moorage_helper_lifetime_seconds_sum{program="closing"}',
+      'moorage_helper_statement_seconds_count{program="closing"}',
+      'moorage_helper_processes{program="closing"}',
+      'moorage_helper_peak_memory_bytes{program="closing"}',
+    ].map((series) => valueOf(text, series))
+  }
+  t.deepEqual(await shown(), [14, 2, 60, 10, 2, 9e6])
+  workers.pop()
+  merged.ended(1)
+  t.deepEqual(await shown(), [14, 2, 60, 10, 1, 7e6])
+})

@@ -34,7 +34,7 @@ test('alive, ready, and why not', async (t) => {
   await close()
 })
 
-test('that the service stops is said at once, also where a check hangs', async (t) => {
+test('shutdown is reported at once beside a hanging check', async (t) => {
   const server = makeOpsServer({
     checks: [{ name: 'hangs', check: () => new Promise(() => undefined) }],
     isStopping: () => true,
@@ -49,7 +49,7 @@ test('that the service stops is said at once, also where a check hangs', async (
   )
 })
 
-test('a database that is away is said without its text', async (t) => {
+test('a database outage is reported without its text', async (t) => {
   const { get, close } = await start({ databaseWorks: false, stopping: false })
   t.deepEqual(await get('/readyz?verbose'), {
     status: 503,
@@ -147,13 +147,13 @@ test('made-up methods and codes cannot grow the number of series without bound',
 const versionIn = (file: string): unknown =>
   (JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')) as { version: unknown }).version
 
-test('the release has the form of the specification, and package.json and its lock are in step', (t) => {
+test('the release has its form, and package.json and its lock agree', (t) => {
   t.regex(releaseVersion, /^v\d{4}\.\d{1,2}\.\d{1,2}$/)
   t.is(`v${String(versionIn('package.json'))}`, releaseVersion)
   t.is(versionIn('package-lock.json'), versionIn('package.json'))
 })
 
-test('every package of the lock is pinned by its hash, and none comes from a folder, a repository or an address', (t) => {
+test('every package of the lock is pinned by hash and comes from the registry', (t) => {
   const { packages } = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
     packages: Record<string, { integrity?: string; link?: boolean; resolved?: string }>
   }

@@ -56,7 +56,7 @@ for (const [device, options] of [
   ['a desktop', { viewport: { width: 1280, height: 900 } }],
   ['a phone in dark mode', { viewport: { width: 375, height: 800 }, colorScheme: 'dark' }],
 ] as const)
-  test(`the documentation page on ${device} is narrow enough and has no fault of accessibility`, async (t) => {
+  test(`the documentation page on ${device} is narrow enough and accessible`, async (t) => {
     const { page } = await openPage('/api/v1/docs', { ...options, bypassCSP: true })
     await openOperation(page, 'authz.createRole')
     t.deepEqual(await violationsOf(page), [])
@@ -105,7 +105,7 @@ test('a change is sent with the session of a user who is signed in, and with a t
   await page.context().close()
 })
 
-test('a user changes the own account on its page, from the profile to the second factor', async (t) => {
+test('a user edits profile and second factor on the account page', async (t) => {
   const password = 'rowing across 7 lakes'
   const body = { username: 'paula', email: 'paula@example.com', password, must_change_password: false }
   t.is((await service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body })).status, 201)
@@ -155,7 +155,7 @@ test('a user changes the own account on its page, from the profile to the second
   await page.context().close()
 })
 
-test('a site admin sees how many usage events of each cluster arrived, and the refused ones', async (t) => {
+test('a site admin sees arrived and refused usage events of each cluster', async (t) => {
   t.is(
     (await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'reporting' } })).status,
     201,

@@ -71,7 +71,7 @@ for (const [accept, isPage] of [
     t.is(answer?.headers['Vary'], 'Accept-Encoding, Accept')
   })
 
-test('the documentation page loads from here only, and everything that it loads is there', (t) => {
+test('the documentation page loads only existing files of this service', (t) => {
   const answer = pages.documentation('/api/v1/docs', {}, noQuery)
   const html = textOf(answer)
   const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)]
@@ -138,7 +138,7 @@ test('no other file can be had through the documentation', (t) => {
   }
 })
 
-test('what no page can be is not the start page: hidden files, files with an ending, folders of the system', (t) => {
+test('paths that cannot be pages are not the start page', (t) => {
   for (const path of [
     '/.env',
     '/.git/config',
@@ -155,7 +155,7 @@ test('what no page can be is not the start page: hidden files, files with an end
     t.truthy(pages.frontend(path, 'http://h', {}), path)
 })
 
-test('a client that asks for JSON, or for anything at a path like those of the API, gets no page', (t) => {
+test('clients of JSON and API paths get no page', (t) => {
   const isPage = (path: string, accept?: string): boolean =>
     pages.frontend(path, 'http://h', accept === undefined ? {} : { accept }) !== undefined
   const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -200,7 +200,7 @@ const dataUrl = (kind: string, start: readonly number[], length = 64): string =>
 const png = dataUrl('image/png', starts['image/png'])
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'
 
-test('pictures of the three kinds are taken up to their size, whatever follows the first bytes', (t) => {
+test('the three picture kinds are accepted up to their size', (t) => {
   fc.assert(
     fc.property(fc.constantFrom(...kinds), fc.integer({ min: 12, max: maxPictureBytes }), (kind, length) => {
       t.is(pictureProblem(dataUrl(kind, starts[kind], length)), undefined)
@@ -211,7 +211,7 @@ test('pictures of the three kinds are taken up to their size, whatever follows t
     t.regex(pictureProblem(dataUrl('image/png', starts['image/png'], maxPictureBytes + over)) ?? '', /256 KiB/)
 })
 
-test('what claims to be another kind, SVG and everything that is no picture is refused', (t) => {
+test('disguised, SVG and other files are refused as pictures', (t) => {
   for (const claimed of kinds) {
     for (const real of kinds.filter((kind) => kind !== claimed))
       t.truthy(pictureProblem(dataUrl(claimed, starts[real])), `${real} as ${claimed}`)
@@ -234,7 +234,7 @@ test('what claims to be another kind, SVG and everything that is no picture is r
   fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => void t.truthy(pictureProblem(text))))
 })
 
-test('an absent field stays, an empty one goes back to the plain look, and nothing else gets through', (t) => {
+test('absent fields stay, empty ones reset, and others are refused', (t) => {
   const chosen = { logo: png, favicon: png, primaryColor: '#112233', showAppTag: false, appName: 'Harbour' }
   const current = unwrap(mergeBranding(plainBranding, chosen))
   t.deepEqual(current, chosen)
@@ -309,7 +309,7 @@ test.serial('branding over HTTP: public with an ETag, changed by site admins, re
   t.is((await change({ appName: 'Harbour' })).status, 200)
 })
 
-test('a refusal names the part that another deployment has, the rule for a name and the header for a body', async (t) => {
+test('a refusal names the missing part, name rule or header', async (t) => {
   const token = service.adminToken
   const messageOf = async (...args: Parameters<TestService['send']>) => (await service.send(...args)).json.message
   t.is(
@@ -328,7 +328,7 @@ test('a refusal names the part that another deployment has, the rule for a name 
   t.regex(((await reply.json()) as { message: string }).message, /Content-Type: application\/json/)
 })
 
-test('a path without the root of the API is 404 in JSON, which names the path that was meant', async (t) => {
+test('a path without the API root is 404 with the intended path', async (t) => {
   const messageAt = async (method: string, path: string, accept = '*/*') => {
     const { status, json, headers } = await service.send(method, path, { headers: { Accept: accept } })
     t.is(status, 404, path)

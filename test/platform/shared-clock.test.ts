@@ -50,7 +50,7 @@ const watched = async (fixture: Fixture, t: { teardown(end: () => Promise<void>)
 }
 
 for (const ahead of [400 * day, -400 * day, hour, 6 * second]) {
-  test(`a machine ${ahead / second} s ahead has the database's time, no trust, and says so once`, async (t) => {
+  test(`a machine ${ahead / second} s ahead uses the database's time and reports it once`, async (t) => {
     const fixture = makeFixture(ahead)
     const clock = await watched(fixture, t)
     t.true(errorOf(clock, fixture) <= 2)
@@ -77,7 +77,7 @@ for (const ahead of [400 * day, -400 * day, hour, 6 * second]) {
   })
 }
 
-test('clocks that are less than five seconds apart are trusted, and the time is still the database’s', async (t) => {
+test("clocks within five seconds are trusted, on the database's time", async (t) => {
   const fixture = makeFixture(4.9 * second)
   const clock = await watched(fixture, t)
   t.true(errorOf(clock, fixture) <= 2)
@@ -85,7 +85,7 @@ test('clocks that are less than five seconds apart are trusted, and the time is 
   t.deepEqual(fixture.lines, [])
 })
 
-test('a step of the machine’s clock moves nothing and ends what may run, with or without a database', async (t) => {
+test("a step of the machine's clock ends expiring work only", async (t) => {
   for (const isAway of [false, true]) {
     const fixture = makeFixture()
     const clock = await watched(fixture, t)
@@ -133,7 +133,7 @@ test('one wild answer moves nothing, and no job may run for a minute', async (t)
   )
 })
 
-test('a database that keeps saying another time is followed: lifetimes go by it, jobs do not run', async (t) => {
+test('a changed database time is followed, and jobs pause', async (t) => {
   const fixture = makeFixture()
   const clock = await watched(fixture, t)
   fixture.fixture.databaseAhead = 400 * day
@@ -153,7 +153,7 @@ test('a database that keeps saying another time is followed: lifetimes go by it,
   t.is(fixture.lines.filter((line) => line.startsWith('error')).length, 1)
 })
 
-test('a machine whose own clock jumps with its database, or that slept, follows at once and rests for a minute', async (t) => {
+test('a machine that jumps with its database follows and pauses for a minute', async (t) => {
   const fixture = makeFixture()
   const clock = await watched(fixture, t)
   Object.assign(fixture.fixture, { databaseAhead: 8 * hour, machineAhead: 8 * hour })
@@ -176,7 +176,7 @@ test('a database that is away changes nothing, and no job is started', async (t)
   await t.throwsAsync(() => fixture.open(), { message: 'away' })
 })
 
-test('answers of a slow database never make the time worse, and a jump is not believed from them', async (t) => {
+test('slow database answers never worsen the time, and a jump needs proof', async (t) => {
   const trip = fc.record({ there: fc.integer({ min: 0, max: 4000 }), back: fc.integer({ min: 0, max: 4000 }) })
   await fc.assert(
     fc.asyncProperty(fc.array(trip, { minLength: 4, maxLength: 20 }), async (trips) => {

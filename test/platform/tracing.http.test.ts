@@ -61,7 +61,7 @@ const freshTrace = (flags = '01') => {
 const attributeOf = ({ attributes }: ReceivedSpan, key: string): unknown =>
   Object.values(attributes.find((attribute) => attribute.key === key)?.value ?? {})[0]
 
-test('a request continues the trace of its caller, and its spans, error body and log lines name it', async (t) => {
+test("a request continues its caller's trace in spans, errors and log lines", async (t) => {
   const { receiver, service, spansOf } = await tracedService(t)
   const caller = freshTrace()
   const answer = await service.send('GET', '/api/v1/clusters/nobody/nothing', {
@@ -108,7 +108,7 @@ test('a traceparent that is none begins a new trace', async (t) => {
   }
 })
 
-test('a task continues the trace of its request, and its lines of the log have the id of the request', async (t) => {
+test("a task continues its request's trace and logs its id", async (t) => {
   const { receiver, service, spansOf } = await tracedService(t)
   const person = await makePeople(service).person('ada')
   const caller = freshTrace()
@@ -170,7 +170,7 @@ test('the wait for a place in a pool is a span of its own, in the trace of who w
   t.deepEqual(receiver.faults, [])
 })
 
-test('clusters, chart sources and providers get the trace, and a cluster gets no other one', async (t) => {
+test('outgoing requests carry the trace, and a cluster gets no other', async (t) => {
   const { service } = await tracedService(t, {
     MOORAGE_EGRESS_ALLOW: '127.0.0.1',
     MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback',
@@ -260,7 +260,7 @@ test('no secret and no text of a user is in a span', async (t) => {
   t.false(receiver.text().includes('127.0.0.1'))
 })
 
-test('a receiver that is away, or refuses, costs requests nothing, and what is lost is counted', async (t) => {
+test('an unavailable receiver delays no request, and losses are counted', async (t) => {
   const { receiver, service } = await tracedService(t)
   receiver.answerWith(400)
   t.is((await service.send('GET', '/api/v1/user', { token: service.adminToken })).status, 200)
@@ -288,7 +288,7 @@ test('of a percentage of 0 only traces that the caller records are recorded', as
   t.deepEqual([...new Set(receiver.spans.map(({ traceId }) => traceId))], [recorded.traceId])
 })
 
-test('callers cannot have all of their requests recorded, and tasks continue their traces', async (t) => {
+test('callers cannot force recording, and tasks continue their traces', async (t) => {
   const receiver = await startOtlpReceiver()
   t.teardown(() => receiver.stop())
   const tracing = await openOtlpTracing({
@@ -309,7 +309,7 @@ test('callers cannot have all of their requests recorded, and tasks continue the
   t.is(receiver.spans.filter(({ name }) => name === 'consumer').length, 100)
 })
 
-test('without a receiver nothing is traced, and the lines of the log still have the id of the request', async (t) => {
+test('without a receiver log lines have the request id and no trace', async (t) => {
   const service = await startService({ plugins: [makeTinyPlugin()] })
   t.teardown(() => service.stop())
   const { json } = await service.send('GET', '/api/v1/clusters/nobody/nothing', {

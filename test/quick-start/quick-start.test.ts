@@ -46,7 +46,7 @@ const startExampleHub = async (server: ControlPlaneAccess): Promise<TestHub> => 
   return hub
 }
 
-test('the commands of the quick start and of the README work as they are written, against a real cluster', async (t) => {
+test('the commands of the quick start and the README work on a real cluster', async (t) => {
   const cluster = await kubernetes()
   const kubectlPath = await kubectl()
   if (cluster === undefined || kubectlPath === undefined)

@@ -76,7 +76,7 @@ race('of two sign-ups with one address both are answered alike, and one has the 
   t.is(await fixture.count('emails', { lower_email: email }), 1)
 })
 
-test.serial('what one address may ask for in an hour is counted over both instances', async (t) => {
+test.serial("an address's hourly limit counts over both instances", async (t) => {
   const [a, b] = fixture.instances
   const username = name('late')
   for (const instance of [a, b])
@@ -286,7 +286,7 @@ const stolen = ({ id }: Person) =>
 const rememberOf = (answer: ServiceAnswer): boolean =>
   [answer.headers['set-cookie'] ?? []].flat().some((cookie) => /^moorage_session_remember=[^;]/.test(cookie))
 
-test('many tabs on two instances resume at once: all are signed in, the secret changes once, no theft is reported', async (t) => {
+test('tabs on two instances resume concurrently without a theft report', async (t) => {
   for (let round = 0; round < 10; round += 1) {
     const person = await someone()
     const jar = await signedIn(person, true)
@@ -310,7 +310,7 @@ test('many tabs on two instances resume at once: all are signed in, the secret c
   t.true(await rememberedFixture.isAuditWhole())
 })
 
-test('a secret that is shown again after the grace time, also on both instances at once: everything ends on both, told once', async (t) => {
+test('a secret reused after the grace time ends everything on both instances', async (t) => {
   for (let round = 0; round < 5; round += 1) {
     const person = await someone()
     const owner = await signedIn(person, true)
@@ -358,7 +358,7 @@ const endings: readonly (readonly [string, (person: Person, jar: CookieJar) => P
   ],
 ]
 for (const [what, end] of endings) {
-  test(`${what} ends a session and its remembered login at the next request on both instances`, async (t) => {
+  test(`${what} ends a session and its remembered login on both instances`, async (t) => {
     const person = await someone()
     const jar = await signedIn(person, true)
     t.deepEqual(statusesOf(await onBoth(jar)), [200, 200])
@@ -369,7 +369,7 @@ for (const [what, end] of endings) {
     t.is(await rememberedFixture.count('remembered_logins', { user_id: person.id }), 0)
   })
 
-  test(`${what} at the same moment as a resumed session: nothing is left alive`, async (t) => {
+  test(`${what} during a resumed session leaves nothing alive`, async (t) => {
     for (let round = 0; round < 5; round += 1) {
       const person = await someone()
       const jar = await signedIn(person, true)
@@ -396,7 +396,7 @@ for (const [what, end] of endings) {
   })
 }
 
-test('a password is changed while its old one signs in on the other instance: no session of the old one is left', async (t) => {
+test('a password change leaves no session of the old password', async (t) => {
   for (let round = 0; round < 10; round += 1) {
     const person = await someone()
     const jar = makeCookieJar()

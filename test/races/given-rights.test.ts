@@ -234,7 +234,7 @@ const whileRightsAreTaken = async (loss: Loss, ask: () => Promise<ServiceAnswer>
 
 for (const [lost, loss] of Object.entries(losses)) {
   for (const [given, gift] of Object.entries(gifts)) {
-    test.serial(`${lost} while ${given}: it is refused; with the rights it is done`, async (t) => {
+    test.serial(`${lost} while ${given}: it is refused without the rights and done with them`, async (t) => {
       await loss.prepare?.()
       const refused = await whileRightsAreTaken(loss, await gift.prepare())
       t.is(refused.status, gift.refused, refused.text)
@@ -257,25 +257,22 @@ const credentials: Readonly<Record<string, (token: string) => Promise<ServiceAns
     }),
 }
 for (const [given, ask] of Object.entries(credentials)) {
-  test.serial(
-    `the token of the request is deleted while ${given}: it is refused; with the token it is done`,
-    async (t) => {
-      const { token, id } = (
-        await must(201, send('POST', '/user/settings/tokens/access-tokens', giver, { name: name('leaked') }))
-      ).json as { token: string; id: number }
-      const done = await ask(token)
-      t.is(done.status, 201, done.text)
-      const take = async (tx: SqlRunner): Promise<void> => {
-        await lockOrganization(tx)
-        await tx.query((k) => k('access_tokens').where({ id, user_id: giver.id }).delete())
-      }
-      const refused = await whileRightsAreTaken({ take, restore: async () => undefined }, () => ask(token))
-      t.is(refused.status, 401, refused.text)
-    },
-  )
+  test.serial(`the token of the request is deleted while ${given}: it is refused`, async (t) => {
+    const { token, id } = (
+      await must(201, send('POST', '/user/settings/tokens/access-tokens', giver, { name: name('leaked') }))
+    ).json as { token: string; id: number }
+    const done = await ask(token)
+    t.is(done.status, 201, done.text)
+    const take = async (tx: SqlRunner): Promise<void> => {
+      await lockOrganization(tx)
+      await tx.query((k) => k('access_tokens').where({ id, user_id: giver.id }).delete())
+    }
+    const refused = await whileRightsAreTaken({ take, restore: async () => undefined }, () => ask(token))
+    t.is(refused.status, 401, refused.text)
+  })
 }
 
-test.serial('of a gift and the loss of its rights at the same time, the gift is first or refused', async (t) => {
+test.serial('a grant concurrent with the loss of its rights is first or refused', async (t) => {
   const seen = new Set<string>()
   const lastEvent = async (action: string): Promise<number> =>
     Number(

@@ -82,7 +82,7 @@ const failOthers = async (database: SqlDatabase, count: number): Promise<void> =
 }
 
 if (!isSwitchedOff('mariadb')) {
-  test('T-LOCK: wrong passwords spread over two instances, spellings, other names and a restart lock the account; it opens by itself', async (t) => {
+  test('T-LOCK: distributed wrong passwords lock the account, which opens by itself', async (t) => {
     const { start, stop, database, close } = await startInstances()
     t.teardown(close)
     const [a, b] = [await start(), await start()]
@@ -108,7 +108,7 @@ if (!isSwitchedOff('mariadb')) {
     t.is((await basic(later, 'ada', personPassword)).status, 200)
   })
 
-  test('of a crowd of wrong passwords at two instances at once, at most the limit of each is checked', async (t) => {
+  test('concurrent wrong passwords at two instances meet each limit', async (t) => {
     const { start, stop, database, close } = await startInstances()
     t.teardown(close)
     const services = [await start(), await start()]

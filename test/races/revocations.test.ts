@@ -88,7 +88,7 @@ test('a token that is deleted', async (t) => {
   )
 })
 
-test('a session that is revoked, and one that is signed out', async (t) => {
+test('revoked and signed-out sessions end', async (t) => {
   const person = await revocationFixture.person(revocationName('ses'))
   const revoked = await signIn(person.login, 0)
   const [listed] = (
@@ -144,7 +144,7 @@ const switchedOff: readonly (readonly [string, (person: Person) => Promise<Servi
   ],
 ]
 for (const [what, switchOff] of switchedOff) {
-  test(`a user who is ${what}: every credential, also after trying to sign in again`, async (t) => {
+  test(`a user who is ${what}: every credential ends, also after new attempts`, async (t) => {
     const person = await revocationFixture.person(revocationName(what))
     const uses = await everyCredential(person)
     await endsAtOnce(t, uses, () => switchOff(person))
@@ -160,7 +160,7 @@ for (const [what, switchOff] of switchedOff) {
   })
 }
 
-test('a password that is changed: the old one and every other session, and with it the tokens when asked to', async (t) => {
+test('a changed password ends other sessions, and tokens on request', async (t) => {
   const person = await revocationFixture.person(revocationName('pass'))
   const [own, other] = [await signIn(person.login, 0), await signIn(person.login, 1)]
   const token =

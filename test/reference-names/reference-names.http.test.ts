@@ -78,7 +78,7 @@ test('the task of an import says which components are not installed', async (t) 
   )
 })
 
-test('a list of clusters is an object with items for a client that sends a Content-Type with a read, and an array for others', async (t) => {
+test('cluster lists are objects for reads with a Content-Type, else arrays', async (t) => {
   const array = await send('GET', `/clustersv2/${org}`)
   t.true(Array.isArray(array.json))
   const { status, json } = await send('GET', `/clustersv2/${org}`, undefined, ofLibrary)
@@ -128,7 +128,7 @@ const withoutOthers = (value: unknown): unknown => {
   )
 }
 
-test('what is given under both names is read back as it was', (t) => {
+test('values under both names are read back unchanged', (t) => {
   fc.assert(
     fc.property(
       fc.record(
@@ -156,7 +156,7 @@ test('what is given under both names is read back as it was', (t) => {
   )
 })
 
-test('a path without other names, and of another root, is what it was', (t) => {
+test('a path without other names is unchanged', (t) => {
   fc.assert(
     fc.property(fc.webPath(), fc.boolean(), (path, isReadWithContentType) => {
       t.is(names.ownPath({ path, isReadWithContentType }), path)

@@ -41,7 +41,7 @@ test('the files of changelog/ belong to a class and are lists', (t) => {
       )
 })
 
-test('checksums are lines for sha256sum, and the provenance names the same files and the commit', (t) => {
+test('checksums suit sha256sum, and the provenance names files and commit', (t) => {
   const files = [{ name: 'a.tgz', sha256: 'ab'.repeat(32) }]
   t.is(checksums(files), `${'ab'.repeat(32)}  a.tgz\n`)
   const made = provenance(files, {

@@ -71,7 +71,7 @@ test('a change that is no key ring is refused, and the file stays', (t) => {
   t.is(readFileSync(path, 'utf8'), before)
 })
 
-test('a running process seals with a new key at once, and opens what another process sealed with it', async (t) => {
+test('a running process uses a new key at once', async (t) => {
   const path = freshPath()
   const old = contentOf(path).currentKeyId
   const [one, other] = [0, 1].map(() => makeSecretBox(followKeyringFile(path, openOrMakeKeyringFile(path)).wrapper))
@@ -87,7 +87,7 @@ test('a running process seals with a new key at once, and opens what another pro
   await t.throwsAsync(other!.open(before, place), { message: new RegExp(old) })
 })
 
-test('a file that is gone, damaged, or of other data changes nothing, and is in the log', async (t) => {
+test('a missing, damaged or foreign key file changes nothing and is logged', async (t) => {
   const path = freshPath()
   const ring = followKeyringFile(path, openOrMakeKeyringFile(path))
   const box = makeSecretBox(ring.wrapper)

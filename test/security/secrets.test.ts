@@ -59,7 +59,7 @@ test('the dummy hash has the current parameters and matches nothing', async (t) 
   t.false(await hasher.verify(phc, secret('')))
 })
 
-test('hashing is in turn, and what waits for one account beyond its bound is Busy', async (t) => {
+test("hashing is queued, and an account's excess is Busy", async (t) => {
   const callers = ['network a', 'network b']
   let [caller, most, running] = [callers[0], 0, 0]
   const order: string[] = []
@@ -91,7 +91,7 @@ test('hashing is in turn, and what waits for one account beyond its bound is Bus
   t.like(queue.load(), { running: 0, waiting: 0, refusals: 2 })
 })
 
-test('a stranger who enters the key of a network as a name does not delay those who come from it', async (t) => {
+test('a network key as a name does not delay that network', async (t) => {
   let caller = 'network 192.0.2.1'
   const order: string[] = []
   const threads = {
@@ -174,7 +174,7 @@ const product = ['core', 'plugins', 'adapters', 'composition']
 const all = (pattern: RegExp): readonly string[] =>
   [...new Set(product.flatMap(({ text }) => [...text.matchAll(pattern)].map((match) => match[1] ?? '')))].toSorted()
 
-test('one cipher, one hash function, two kinds of signing keys, and no random number but the system’s', (t) => {
+test("there is one cipher, one hash, two key kinds and the system's randomness", (t) => {
   t.deepEqual(all(/'((?:aes|aria|camellia|chacha20|des|rc4|id-aes)-?\d*-[\w-]*)'/gi), ['aes-256-gcm'])
   t.deepEqual(
     all(/\b(?:createHash|createHmac|hkdfSync|hash)\('([\w-]+)'/g),
@@ -328,7 +328,7 @@ const place: SealedPlace = { table: 'clusters', column: 'kubeconfig', tenantId: 
 const wellFormed = fc.string({ unit: 'grapheme' })
 const places = fc.record({ table: wellFormed, column: wellFormed, tenantId: fc.nat(), rowRef: wellFormed })
 
-test('what was sealed opens at its place', async (t) => {
+test('a sealed value opens only in its column and row', async (t) => {
   await fc.assert(
     fc.asyncProperty(wellFormed, places, async (text, at) => {
       const opened = await box.open(await box.seal(secret(text), at), at)

@@ -29,7 +29,7 @@ test('the specification has its 166 routes, each once', (t) => {
   t.is(new Set(names).size, 166)
 })
 
-test('every route of the specification is declared, or is on the list of what is not built yet', (t) => {
+test('every route of the specification is declared or listed as missing', (t) => {
   const waiting = new Set(notBuiltYet())
   t.deepEqual(
     specRows()
@@ -40,7 +40,7 @@ test('every route of the specification is declared, or is on the list of what is
   )
 })
 
-test('the list of what is not built yet only shrinks', (t) => {
+test('the list of missing routes only shrinks', (t) => {
   const list = notBuiltYet()
   t.deepEqual(
     list.filter((name, index) => list.indexOf(name) !== index),
@@ -79,7 +79,7 @@ const isSiteAdminsOnly = (access: Access): boolean =>
 const kindOf = ({ bound: { route } }: AssembledRoute): Access['kind'] =>
   isSiteAdminsOnly(route.access) ? 'site-admin' : route.access.kind
 
-test('who may call is what the specification says', (t) => {
+test('callers of each route match the specification', (t) => {
   const wrong = specRows().flatMap((row) => {
     const route = declaredFor(row)
     const allowed = accessKinds[row.auth]
@@ -133,7 +133,7 @@ test('routes of one deployment type are gated, and no other route is', (t) => {
   for (const gate of gateOf('/api/v1/authz')) t.is(gate, 'always')
 })
 
-test('each operation of the wider interface that is not built has its reason, and each reason is needed', (t) => {
+test('each missing wider operation has one needed reason', (t) => {
   const reasons = notDeclared()
   const coverageOf = coverageBy(routes, reasons)
   const unexplained = widerOperations().filter((operation) => {

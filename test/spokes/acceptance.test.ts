@@ -88,7 +88,7 @@ test('a cluster is accepted, once, however often it is requested', async (t) => 
   t.like(rows[0], { object_name: 'hub', changes: { spoke: name, requests: [request] } })
 })
 
-test('each cluster that cannot be accepted has its reason, and the rest of the request is accepted', async (t) => {
+test('each unacceptable cluster has its reason, and the rest is accepted', async (t) => {
   const [good, silent, forged, sentByAdmin, denied, leaving] = await Promise.all([
     registered(),
     registered(),
@@ -142,7 +142,7 @@ test('a cluster whose namespace on the hub is being deleted is not accepted', as
   t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
 })
 
-test('a partial success under an Idempotency-Key is answered again as it was; a later request makes the rest', async (t) => {
+test('a partial success is repeated under its key, and a later request completes', async (t) => {
   const [good, late] = [await registered(), await registered()]
   await ask(good)
   const send = () =>
@@ -158,7 +158,7 @@ test('a partial success under an Idempotency-Key is answered again as it was; a 
   t.deepEqual([(await rowsOf(good)).length, (await rowsOf(late)).length], [1, 1])
 })
 
-test('of two agents with one name, the one that is named is approved', async (t) => {
+test('of two agents with one name the named one is approved', async (t) => {
   const name = await registered()
   const [first, second] = [await ask(name, 'first'), await ask(name, 'second')]
   t.regex((await reasons([name]))[0] ?? '', /Several agents ask to join/)
@@ -237,7 +237,7 @@ test('bad bodies of accept-spoke are 422 and change nothing', async (t) => {
   t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
 })
 
-test('accepting needs its own right; for another organization the hub does not exist', async (t) => {
+test('accepting needs its own right', async (t) => {
   const member = await makeMembers(fixture, {
     viewer: ['view clusters', 'view hubs'],
     remover: ['view clusters', 'view hubs', 'remove spokes', 'import spokes'],
@@ -272,7 +272,7 @@ const named = ({ json }: ServiceAnswer, prefix: string): readonly { name: string
 const namesIn = async (route: string, prefix: string, person = fixture.owner): Promise<readonly string[]> =>
   named(await expectStatus(fixture.get(route, person), 200), prefix).map(({ name }) => name.slice(prefix.length))
 
-test('a cluster is listed by what the hub has decided, with what it states of itself', async (t) => {
+test("a cluster is listed by the hub's decision with its own claims", async (t) => {
   const prefix = `${fixture.name()}-`
   await fixture.plantCluster(`${prefix}b`, {
     metadata: { labels: { [setLabel]: 'edge' } },
@@ -304,7 +304,7 @@ test('a cluster is listed by what the hub has decided, with what it states of it
   t.deepEqual(await namesIn('available-clusters', prefix), ['a', 'b'])
 })
 
-test('a cluster that is being deleted asks for nothing any longer, but is a spoke until it is gone', async (t) => {
+test('a cluster under deletion requests nothing, and stays a spoke until its end', async (t) => {
   const prefix = `${fixture.name()}-`
   const metadata = { finalizers: ['example.com/stay'] }
   await fixture.plantCluster(`${prefix}spoke`, { metadata, spec: { hubAcceptsClient: true } })
@@ -332,7 +332,7 @@ test('the raw list has the bytes of the hub', async (t) => {
   t.regex(text, /"annotations":\{"7":"seven","example\.com\/odd":"\\"é\\\\u0041\\u003c\/\\n\\u2028","zz":"1"\}/)
 })
 
-test('who may not connect to the hub may use the spokes on which the role bindings of the hub give a role', async (t) => {
+test('a user without the hub can use spokes of role bindings', async (t) => {
   const prefix = `${fixture.name()}-`
   const member = await makeMembers(fixture, {
     viewer: ['view clusters', 'view hubs'],
@@ -397,7 +397,7 @@ test('who may not connect to the hub may use the spokes on which the role bindin
   ])
 })
 
-test('the lists need the right to view hubs; for another organization the hub does not exist', async (t) => {
+test('the lists of spokes need the right to view hubs', async (t) => {
   const member = await makeMembers(fixture, {
     connector: ['view clusters', 'connect to clusters'],
     viewer: ['view clusters', 'view hubs'],

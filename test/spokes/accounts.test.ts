@@ -47,7 +47,7 @@ const userOf = async ({ token }: Person): Promise<{ readonly id: number; readonl
 const sync = (person?: Person, at?: string) => fixture.post('sync-accounts', undefined, person, at)
 const synced = async () => (await fixture.audited('cluster.accounts_synced')).map(({ changes }) => changes)
 
-test('each member has an account; what changes nothing is not recorded', async (t) => {
+test('each member has an account, and unchanged ones are not recorded', async (t) => {
   const [first, second] = [await fixture.people.person('first'), await fixture.people.person('second')]
   const { teamId } = await fixture.people.teamWithRole(
     fixture.owner,
@@ -195,7 +195,7 @@ test('in the account of a person, the person is the only member', async (t) => {
   })
 })
 
-test('syncing needs its own right; for another organization the hub does not exist', async (t) => {
+test('syncing needs its own right', async (t) => {
   const member = await makeMembers(fixture, {
     viewer: ['view clusters', 'view hubs', 'accept spokes'],
     syncer: ['view clusters', 'view hubs', 'sync accounts'],

@@ -38,7 +38,7 @@ const hubWith = (
 }
 const manual = { spec: { installStrategy: { type: 'Manual' } } }
 
-test('the GitOps engine is an add-on of the spoke, unless the hub places it by itself or does not have it', async (t) => {
+test('the GitOps engine is an add-on unless the hub places or lacks it', async (t) => {
   const asked = hubWith(manual)
   t.regex(unwrap(await asked.add(true)), /has the add-on fluxcd-addon/)
   t.deepEqual(asked.writes, [{ kind: 'ManagedClusterAddOn', namespace: 'reef', name: 'fluxcd-addon', spec: {} }])
@@ -58,7 +58,7 @@ test('the GitOps engine is an add-on of the spoke, unless the hub places it by i
   t.deepEqual([placed.writes, unasked.writes, unasked.said], [[], [], []])
 })
 
-test('what an import does not act on is said, with the route that does', async (t) => {
+test('an ignored import option is reported with its route', async (t) => {
   const { add, said } = hubWith(undefined)
   unwrap(await add(false, ['allFeatures', 'featureSets']))
   t.is(said.length, 1)

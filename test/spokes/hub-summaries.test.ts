@@ -67,7 +67,7 @@ const importHub = (fake: FakeKubernetes, org: string, name: string): Promise<Ser
 const hubsOf = (org: string, person: Person = owner): Promise<ServiceAnswer> =>
   service.send('GET', `/api/v1/clusters/${org}/hubs`, { token: person.token })
 
-test('hubs are listed with what they state; other clusters are no hubs', async (t) => {
+test('hubs are listed with their claims, and other clusters are not hubs', async (t) => {
   const org = await people.organization(owner)
   const [hub, plane, plain] = await Promise.all([startHub(7), startHub(0, false), startFakeKubernetes()])
   t.teardown(() => Promise.all([hub.stop(), plane.stop(), plain.stop()]))
@@ -101,7 +101,7 @@ test('hubs are listed with what they state; other clusters are no hubs', async (
   t.false(plane.seen.slice(-3).some(({ url }) => url.startsWith('/api/v1/nodes')))
 })
 
-test('an account without hubs has an empty list; others learn nothing', async (t) => {
+test('an account without hubs has an empty list, and others learn nothing', async (t) => {
   const org = await people.organization(owner)
   t.deepEqual((await expectStatus(hubsOf(org), 200)).json, [])
   const stranger = await people.person('stranger')
@@ -123,7 +123,7 @@ test('a member who may list clusters but not view hubs gets an empty list', asyn
   t.is((await expectStatus(hubsOf(org, viewer), 200)).json.length, 1)
 })
 
-test('of 20 hubs 3 hang, 1 refuses and 1 is gone: the list is whole, and the rest is right', async (t) => {
+test('of 20 hubs with 5 failing the list is whole and correct', async (t) => {
   const org = await people.organization(owner)
   const hubs = await Promise.all(Array.from({ length: 20 }, (_, index) => startHub(index)))
   t.teardown(() => Promise.all(hubs.map((hub) => hub.stop())))

@@ -114,7 +114,7 @@ const strangers: Readonly<Record<string, object>> = {
   'no group': { groups: undefined },
 }
 for (const [what, spec] of Object.entries(strangers)) {
-  test(`a request that was not sent with a bootstrap identity is approved only without the check: ${what}`, (t) => {
+  test(`a request without a bootstrap identity needs the check off: ${what}`, (t) => {
     t.regex(judge([requestOf({ spec })]) as string, /bootstrap identity/)
     t.deepEqual(judge([requestOf({ spec })], { skipsApproveCheck: true }), ['r1'])
   })
@@ -144,7 +144,7 @@ test('requests of add-ons and for other signers do not count', (t) => {
   t.deepEqual(judge(others, { skipsApproveCheck: true }), [])
 })
 
-test('of several agents only those that are named are approved', (t) => {
+test('only named agents are approved', (t) => {
   const [first, second] = [requestOf({ agent: 'a' }, 'r1'), requestOf({ agent: 'b' }, 'r2')]
   t.regex(judge([first, second]) as string, /Several agents .*shop:a, .*shop:b\. Name those/)
   t.deepEqual(judge([first, second], { requesters: [`${group}:b`, 'system:open-cluster-management:other:a'] }), ['r2'])
@@ -171,7 +171,7 @@ test('an agent that comes after another one was approved is not taken for the sa
   t.deepEqual(judge([joined, late], { requesters: [`${group}:a`] }), [])
 })
 
-test('requests that were settled before the cluster registered are of another cluster with its name', (t) => {
+test('requests decided before the registration belong to another cluster', (t) => {
   const earlier = (agent: string, createdAt: string, conditions = ['Approved']) =>
     requestOf({ agent, conditions, certificate: 'x', createdAt }, agent)
   const left = [
@@ -186,7 +186,7 @@ test('requests that were settled before the cluster registered are of another cl
   t.deepEqual(judge([requestOf({ createdAt: '2026-11-22T16:37:11Z' })]), ['r1'])
 })
 
-test('a request that we approved before the cluster registered is of an earlier cluster, however short ago', (t) => {
+test('an approval before the registration belongs to an earlier cluster', (t) => {
   const approved = (at: string): ReadRequest => {
     const request = requestOf({ agent: 'b', certificate: 'x', createdAt: '2026-11-22T16:47:50Z' }, 'old')
     const condition = { type: 'Approved', status: 'True', reason: 'AcceptedByPlatform', lastTransitionTime: at }
@@ -226,7 +226,7 @@ test('a subject is read whole: organizations of one set and of several', async (
   t.is(await read([{ CN: ['a'] }, { CN: ['b'] }]), undefined)
 })
 
-test('what is no certificate request has no subject, and does no harm', async (t) => {
+test('an invalid certificate request has no subject', async (t) => {
   const pem = await pemOf([{ O: [group] }, { CN: [`${group}:a`] }])
   const wrapped = (der: Uint8Array): string =>
     base64(

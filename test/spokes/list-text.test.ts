@@ -66,7 +66,7 @@ test('the generated text is JSON', (t) => {
   t.pass()
 })
 
-test('the other keys keep their order, and the metadata loses only the place of the page', (t) => {
+test('other keys keep their order, and metadata loses only the page position', (t) => {
   const first =
     '{"items":[1],"metadata":{"continue":"a","z":"\\u00e9","remainingItemCount":1,"a":{"continue":"kept"}},"apiVersion":"v1"}'
   t.is(

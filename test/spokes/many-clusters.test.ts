@@ -87,7 +87,7 @@ test.serial('100 clusters are accepted 8 at a time', async (t) => {
   t.deepEqual([answered.size, most], [100, 8])
 })
 
-test.serial('what a hub says of 100 clusters that are accepted is read with a few lists', async (t) => {
+test.serial('100 accepted clusters of a hub are read with a few lists', async (t) => {
   const names = Array.from({ length: 100 }, (_, index) => `d-${index}`)
   const empty = { metadata: {}, items: [] }
   const accepted = new Set<string>()

@@ -43,7 +43,7 @@ const workOf = (namespace: string, name: string, priority?: string) => ({
 const worksOf = async (namespace: string): Promise<readonly string[]> =>
   (await fixture.hub.client.list(manifestWorks, { namespace })).items.map(({ metadata }) => metadata.name)
 
-test('a spoke with works and an add-on is removed; a repeated request joins the task, and later there is nothing to do', async (t) => {
+test('a spoke with works and an add-on is removed once', async (t) => {
   const { name } = await fixture.joined()
   await fixture.hub.client.create(manifestWorks, workOf(name, 'late', '50'))
   await fixture.hub.client.create(manifestWorks, workOf(name, 'early'))
@@ -83,7 +83,7 @@ test('a spoke with works and an add-on is removed; a repeated request joins the 
   t.true((await fixture.actions()).includes('cluster.spoke_removed'))
 })
 
-test('a spoke that was never accepted is removed with its requests, so that its agent cannot join later', async (t) => {
+test('an unaccepted spoke is removed with its requests', async (t) => {
   const name = fixture.hub.name()
   const agent = await fixture.hub.agent(name, { registersAgain: false })
   const requests = async () =>
@@ -100,7 +100,7 @@ test('a spoke that was never accepted is removed with its requests, so that its 
   t.false((await requests()).some((uid) => before.includes(uid)))
 })
 
-test('works of a dead agent stay and the task waits; a cancel ends it, and force gives the works up', async (t) => {
+test('a removal waits for works of a dead agent until cancel or force', async (t) => {
   const { name, agent } = await fixture.joined()
   await fixture.hub.client.create(manifestWorks, workOf(name, 'held'))
   await until('the agent to hold the work', async () =>
@@ -198,7 +198,7 @@ test('a cancelled removal is in the record of the spoke, until it is continued',
   )
 })
 
-test('force leaves a live agent the time to remove what its works applied', async (t) => {
+test('force leaves a live agent time to remove its objects', async (t) => {
   const { name } = await fixture.joined()
   await fixture.hub.client.create(manifestWorks, workOf(name, 'applied'))
   await until('the agent to hold the work', async () =>
@@ -237,7 +237,7 @@ test('the spoke leaves its cluster set first', async (t) => {
   t.is((await ended(name)).state, 'succeeded')
 })
 
-test('names that are no labels are 422, other people are refused, and nothing is submitted', async (t) => {
+test('invalid names are 422, and other people are refused', async (t) => {
   for (const body of [{}, { clusterName: 'A_b' }, { clusterName: 'a/b' }, { clusterName: 7 }, { clusterName: '' }])
     t.is((await fixture.post('remove-managed-cluster', body)).status, 422, JSON.stringify(body))
   const stranger = await fixture.people.person('stranger')
@@ -258,7 +258,7 @@ test('names that are no labels are 422, other people are refused, and nothing is
   t.truthy(await fixture.hub.client.get(namespaces, 'default'))
 })
 
-test('the hubs of all accounts of a caller; those of others are not in it', async (t) => {
+test('a caller sees the hubs of the own accounts only', async (t) => {
   const hubsOf = async (token: string): Promise<readonly unknown[]> =>
     (await expectStatus(fixture.service.send('GET', '/api/v1/clustersv2/all-hubs', { token }), 200)).json
   const [found, ...others] = await hubsOf(fixture.owner.token)

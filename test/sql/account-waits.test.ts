@@ -33,7 +33,7 @@ const openFlooded = async (connectionLimit: number) => {
   }
 }
 
-test('a statement of another account waits for no more than a turn of those who flood', async (t) => {
+test("another account's statement waits for one slice of a flood at most", async (t) => {
   // With so few connections one account may have all.
   const { askAs, ended, close } = await openFlooded(2)
   t.deepEqual(await askAs(2), { one: 1 })

@@ -149,7 +149,7 @@ const withoutParents = async (db: SqlDatabase, work: (tx: SqlRunner) => Promise<
 }
 
 for (const { name: dialect, open } of eachDatabase()) {
-  test(`${dialect}: what is written to any table is read back, whatever its declared columns take`, async (t) => {
+  test(`${dialect}: each table returns any written value of its columns`, async (t) => {
     const db = await open()
     try {
       for (const table of allTables) {

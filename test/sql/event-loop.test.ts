@@ -14,29 +14,26 @@ const busy = (milliseconds = 20): void => {
   while (performance.now() < end);
 }
 
-test.serial(
-  'long works take turns in the order in which they came, and the event loop turns between them',
-  async (t) => {
-    const order: string[] = []
-    const work = async (name: string): Promise<void> => {
-      for (let step = 0; step < 3; step += 1) {
-        await pauseInLongTurn()
-        order.push(name)
-        busy()
-      }
+test.serial('long works alternate in order with the event loop', async (t) => {
+  const order: string[] = []
+  const work = async (name: string): Promise<void> => {
+    for (let step = 0; step < 3; step += 1) {
+      await pauseInLongTurn()
+      order.push(name)
+      busy()
     }
-    const turning = setInterval(() => order.push('-'), 0)
-    // So that the first work finds a long turn as well.
-    void pauseInLongTurn()
-    busy()
-    await Promise.all([work('a'), work('b'), work('c')])
-    clearInterval(turning)
-    t.is(order.filter((each) => each !== '-').join(''), 'abcabcabc')
-    t.true(order.filter((each) => each === '-').length >= 6, order.join(''))
-  },
-)
+  }
+  const turning = setInterval(() => order.push('-'), 0)
+  // So that the first work finds a long turn as well.
+  void pauseInLongTurn()
+  busy()
+  await Promise.all([work('a'), work('b'), work('c')])
+  clearInterval(turning)
+  t.is(order.filter((each) => each !== '-').join(''), 'abcabcabc')
+  t.true(order.filter((each) => each === '-').length >= 6, order.join(''))
+})
 
-test.serial('an account that used its share of a turn waits behind another account', async (t) => {
+test.serial('an account that used its slice waits behind another account', async (t) => {
   const readings = makeReadingBudgets()
   const order: string[] = []
   const ask = (account: number): Promise<void> =>
@@ -76,7 +73,7 @@ test.serial('an account that is alone does not rest', async (t) => {
   t.not(order.at(-1), 'timer', 'the event loop turns between the steps')
 })
 
-test.serial('work that gives 0 does one step in each turn, however short', async (t) => {
+test.serial('work that returns 0 takes one step in each slice', async (t) => {
   let turns = 0
   const turning = setInterval(() => (turns += 1), 0)
   t.teardown(() => clearInterval(turning))
@@ -92,42 +89,39 @@ test.serial('work that gives 0 does one step in each turn, however short', async
   t.true(seen.size >= steps - 2, `${seen.size} turns with a step`)
 })
 
-test.serial(
-  'on SQLite the event loop turns while transactions follow each other, and each sees its own changes alone',
-  async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'moorage-event-loop-'))
-    const database = await openDatabase(`sqlite:${join(folder, 'test.db')}`)
-    t.teardown(async () => {
-      await database.close()
-      rmSync(folder, { recursive: true, force: true })
+test.serial('the event loop runs between SQLite transactions', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-event-loop-'))
+  const database = await openDatabase(`sqlite:${join(folder, 'test.db')}`)
+  t.teardown(async () => {
+    await database.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await database.query((k) => k.raw('create table numbers (n integer not null)'))
+  const insert = database.prepare({}, (k) =>
+    k.raw(
+      'insert into numbers (n) with recursive counted (n) as (select 1 union all select n + 1 from counted where n < 20000) select n from counted',
+    ),
+  )
+  const count = database.prepare({}, { n: selectedAs(long()) }, (k) => k('numbers').count({ n: '*' }))
+  let [turns, before] = [0, 0]
+  const seen = new Set<number>()
+  const turning = setInterval(async () => {
+    turns += 1
+    seen.add((await database.first(count, {}))?.n ?? -1)
+  }, 0)
+  t.teardown(() => clearInterval(turning))
+  const end = performance.now() + 500
+  while (performance.now() < end) {
+    await database.transaction(async (tx) => {
+      for (let times = 0; times < 5; times += 1) await tx.run(insert, {})
+      t.is((await tx.first(count, {}))?.n, before + 100_000)
     })
-    await database.query((k) => k.raw('create table numbers (n integer not null)'))
-    const insert = database.prepare({}, (k) =>
-      k.raw(
-        'insert into numbers (n) with recursive counted (n) as (select 1 union all select n + 1 from counted where n < 20000) select n from counted',
-      ),
-    )
-    const count = database.prepare({}, { n: selectedAs(long()) }, (k) => k('numbers').count({ n: '*' }))
-    let [turns, before] = [0, 0]
-    const seen = new Set<number>()
-    const turning = setInterval(async () => {
-      turns += 1
-      seen.add((await database.first(count, {}))?.n ?? -1)
-    }, 0)
-    t.teardown(() => clearInterval(turning))
-    const end = performance.now() + 500
-    while (performance.now() < end) {
-      await database.transaction(async (tx) => {
-        for (let times = 0; times < 5; times += 1) await tx.run(insert, {})
-        t.is((await tx.first(count, {}))?.n, before + 100_000)
-      })
-      before += 100_000
-    }
-    t.true(turns > 3, `${turns} turns of the event loop`)
-    t.deepEqual(
-      [...seen].filter((n) => n % 100_000 !== 0),
-      [],
-      'no read outside sees a part of a transaction',
-    )
-  },
-)
+    before += 100_000
+  }
+  t.true(turns > 3, `${turns} turns of the event loop`)
+  t.deepEqual(
+    [...seen].filter((n) => n % 100_000 !== 0),
+    [],
+    'no read outside sees a part of a transaction',
+  )
+})

@@ -10,7 +10,7 @@ import { namesIn, prepareThings } from './things.ts'
 
 const test = needing('mariadb')
 
-test('the server is killed and starts again: nothing acknowledged is lost, and the pool serves again', async (t) => {
+test('a killed server loses nothing acknowledged, and the pool recovers', async (t) => {
   const server = await startDatabaseServer()
   const database = await openDatabase(await server.createDatabase())
   t.teardown(async () => {

@@ -360,7 +360,7 @@ behindProxy(
   },
 )
 
-test('the number of a connection that an earlier run of the server gave, or another server, ends no connection of today', async (t) => {
+test('a connection number of an earlier server ends no present connection', async (t) => {
   const borrowed = await borrowMysqlDatabase()
   const connect = () => createConnection(borrowed.url)
   const [[old, other, current], watcher] = [[await connect(), await connect(), await connect()], await connect()]

@@ -63,7 +63,7 @@ const opened = async <A>(body: (database: SqlDatabase) => Promise<A>, name = 'ap
   }
 }
 
-test.serial('a server with unusual settings keeps what is written outside of a transaction', async (t) => {
+test.serial('unusual server settings keep writes outside a transaction', async (t) => {
   await opened(async (database) => {
     await makeThings(database)
     const things = prepareThings(database)
@@ -89,7 +89,7 @@ test.serial('a server with unusual settings is migrated, and an idle connection 
   )
 })
 
-test.serial('settings that no session can change are reported, each with a value that is suitable', async (t) => {
+test.serial('unsuitable server settings are reported with a suitable value', async (t) => {
   const report = (): Promise<readonly string[]> => opened(unsuitableSettings)
   await administer('set global innodb_flush_log_at_trx_commit = 1')
   t.deepEqual(await report(), [])
@@ -103,7 +103,7 @@ test.serial('settings that no session can change are reported, each with a value
   t.regex(found[2]!, /innodb_flush_log_at_trx_commit is not 1/)
 })
 
-test.serial('tables of MySQL before 8.0.17 are reported, and later tables compare text as they do', async (t) => {
+test.serial('tables before 8.0.17 are reported, and later ones compare alike', async (t) => {
   await opened(async (database) => {
     t.true((await unsuitableSettings(database)).some((sentence) => sentence.includes('8.0.17')))
     const session = await database.openSchemaSession()

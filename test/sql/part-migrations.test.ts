@@ -229,7 +229,7 @@ test('faults of the declarations are reported all at once', async (t) => {
   })
 })
 
-test('a part from outside has only tables of its name, and all faults are reported at once', async (t) => {
+test('a third-party part has only tables of its name, with all faults at once', async (t) => {
   const faultsOf = async (needs: readonly string[], ...statements: readonly string[]): Promise<string> => {
     const outside = [
       part('notes', needs, step('notes/0001-x', sql(...statements))),
@@ -299,7 +299,7 @@ const statementsOf = async (
   return statements
 }
 
-test('the tables of each statement of our own migrations are known, on both kinds of database', async (t) => {
+test('every statement of our migrations has known tables on both databases', async (t) => {
   for (const dialect of ['sqlite', 'mysql'] as const) {
     const seen: string[] = []
     for (const [, statement] of await statementsOf(dialect)) {
@@ -328,7 +328,7 @@ test('each of our parts needs exactly the parts whose tables its migrations use'
   for (const { part: name, needs } of allMigrations) t.deepEqual(needs, [...(used.get(name) ?? [])].toSorted(), name)
 })
 
-test('every migration that a file of a part declares is in the list of the part, with the name of the part', (t) => {
+test('every declared migration is in the list of its part', (t) => {
   const root = new URL('../../adapters/sql/', import.meta.url)
   const declared = readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((path) => /^[a-z-]+\/migrations\.ts$/.test(path))
@@ -339,7 +339,7 @@ test('every migration that a file of a part declares is in the list of the part,
     for (const { id } of migrations) t.true(id.slice('0000-'.length).startsWith(name), id)
 })
 
-test('the order does not depend on the order in which parts are loaded, and each comes after its needs', (t) => {
+test('the order of migrations is stable and follows their needs', (t) => {
   const graph = fc.array(fc.nat(), { maxLength: 8 }).chain((seeds) =>
     fc.record({
       parts: fc.constant(seeds.map((seed, at) => part(`p${(seed % 7) * 100 + at}`, []))),

@@ -59,7 +59,7 @@ const observe = (path: string) => {
 
 const walBytes = (path: string): number => statSync(`${path}-wal`).size
 
-test('a thread copies the WAL, which is then written from its start; the end leaves none', async (t) => {
+test('a thread copies the WAL, and the end leaves none', async (t) => {
   // No commit copies.
   const { path, database, things } = await openScratch({ pages: 60, netPages: 1_000_000 })
   const { raw, wal } = observe(path)
@@ -107,7 +107,7 @@ for (const [fault, body, bound] of [
   })
 }
 
-test('a WAL that a reader of an old state keeps long is copied and cut when the reader has ended', async (t) => {
+test('a WAL kept by an old reader is copied and cut after it', async (t) => {
   const { path, database, things } = await openScratch({ pages: 60 })
   t.teardown(() => database.close())
   const { raw } = observe(path)

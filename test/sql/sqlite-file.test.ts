@@ -51,7 +51,7 @@ test('a process killed between its writes has lost nothing that it acknowledged'
   t.deepEqual(await database.query((k) => k.raw('pragma integrity_check')), [{ integrity_check: 'ok' }])
 })
 
-test('reads go on while a transaction is open, and see what is committed', async (t) => {
+test('reads continue during a transaction and see committed data', async (t) => {
   const { database, things } = await openScratch()
   t.teardown(() => database.close())
   await database.run(things.add, { name: 'before' })
@@ -69,7 +69,7 @@ test('reads go on while a transaction is open, and see what is committed', async
   t.deepEqual(await namesIn(database, things), ['before', 'inside'])
 })
 
-test('changes wait for their turn in order, and are refused when it does not come', async (t) => {
+test('changes queue in order and are refused after their wait', async (t) => {
   const { database, things } = await openScratch({ sqlite: { writerWaitMilliseconds: 100 } })
   t.teardown(() => database.close())
   const [started, go] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
@@ -85,7 +85,7 @@ test('changes wait for their turn in order, and are refused when it does not com
   t.deepEqual(await namesIn(database, things), ['a', 'b', 'c'])
 })
 
-test('a file that another process writes is waited for without stopping this one, for the time of the setting', async (t) => {
+test("a file under another process's write is awaited for the set time", async (t) => {
   const { path, database: patient, things } = await openScratch(databaseOptionsOf({ databaseTimeoutSeconds: 60 }))
   const database = await openDatabase(`sqlite:${path}`, databaseOptionsOf({ databaseTimeoutSeconds: 1 }))
   const other = new Database(path)
@@ -170,7 +170,7 @@ test('the lock on the file remains when another connection is opened and closed'
   t.is(locks().length, 1)
 })
 
-test('a change of a file that was removed or replaced is refused, since it would be lost; the health says so', async (t) => {
+test('a change of a removed file is refused, and the health reports it', async (t) => {
   for (const fault of ['removed', 'replaced']) {
     const { path, database, things } = await openScratch()
     const health = makeDatabaseHealth(database)

@@ -47,7 +47,7 @@ test('a file that another process has locked whole is waited for while it is ope
 
 // A file that is open here cannot be locked whole by a process that lives: the driver is made to say what it says while
 // one recovers the file.
-test.serial('a read waits while another process recovers the file, and no longer than a change does', async (t) => {
+test.serial("a read waits for another process's recovery within the limit", async (t) => {
   const { path, database } = await openScratch()
   const hasty = await openDatabase(`sqlite:${path}`, { sqlite: { writerWaitMilliseconds: 50 } })
   t.teardown(async () => {
@@ -77,7 +77,7 @@ test.serial('a read waits while another process recovers the file, and no longer
   )
 })
 
-test.serial('the time in which the process stands still with the holder of the lock does not count', async (t) => {
+test.serial('time in which the process is stopped does not count', async (t) => {
   const { path, database, things } = await openScratch({ sqlite: { writerWaitMilliseconds: 300 } })
   const other = new Database(path)
   t.teardown(async () => {

@@ -71,7 +71,7 @@ test('a read that took long leaves the main thread, and returns the same rows', 
   t.deepEqual(await database.all(statement, { steps: steps + 1 }), [])
 })
 
-test('a long read sees what was committed before it', async (t) => {
+test('a long read sees earlier commits', async (t) => {
   const database = await openFilled('commits')
   t.teardown(() => database.close())
   const count = database.prepare({ steps: int() }, { total: selectedAs(long()) }, (k, p) =>

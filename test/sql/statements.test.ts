@@ -270,7 +270,7 @@ onEachDatabase('a foreign key is distinguished from a unique key', async (t, dat
   t.false(isUniqueViolation(error))
 })
 
-test('which errors mean what', (t) => {
+test('errors are classified by their meaning', (t) => {
   const of = (fields: { readonly errno?: number; readonly code?: string }) => Object.assign(new Error('x'), fields)
   for (const errno of [1213, 1020]) {
     t.true(isRetryable(of({ errno })))
@@ -307,7 +307,7 @@ test('which errors mean what', (t) => {
     t.false(isUniqueViolation(odd) || isUnavailable(odd) || isRetryable(odd))
 })
 
-test('a statement whose tables have left the cache of the server is prepared again, a few times', async (t) => {
+test('a statement that the server evicted is prepared again a few times', async (t) => {
   const { sql } = makePrepare(makeComposer('mysql'))({}, (k) => k.raw('select 1 as one'))
   const again = Object.assign(new Error('x'), { errno: 1615 })
   const answerAfter = (failures: number) => {
@@ -330,7 +330,7 @@ test('a statement whose tables have left the cache of the server is prepared aga
   t.true(isUnavailable(error))
 })
 
-test('what is shown to a caller says nothing of the driver', (t) => {
+test('errors for callers contain nothing of the driver', (t) => {
   const thrown = toThrown(Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:3306'), { code: 'ECONNREFUSED' }))
   t.true(thrown instanceof Unavailable)
   t.notRegex((thrown as Error).message, /10\.0|3306|ECONN/)

@@ -76,7 +76,7 @@ test('a statement has the parameters and the rows of its columns', (t) => {
   t.is(typeof (1 as UserId), 'number')
 })
 
-test('a text is cut to the characters that its column takes, and no character is divided', (t) => {
+test("a text is cut to its column's characters without dividing one", (t) => {
   t.is(cutTo({ length: 3 }, 'ab'), 'ab')
   t.is(cutTo({ length: 3 }, 'abcd'), 'abc')
   t.is(cutTo({ length: 3 }, '\u{1f600}'.repeat(4)), '\u{1f600}'.repeat(3))

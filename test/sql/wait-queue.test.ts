@@ -22,7 +22,7 @@ test('places are granted in the order of requests, and none is lost', async (t) 
   t.like(queue.load(), { used: 0, free: 2, waiting: 0, waits: 5 })
 })
 
-test('who waits too long is refused, and the place goes to the next one', async (t) => {
+test('a waiter beyond its limit is refused, and the next one gets its slot', async (t) => {
   const queue = makeWaitQueue(1, 50, 'busy')
   await takePlace(queue)
   await t.throwsAsync(takePlace(queue), { instanceOf: Unavailable, message: 'busy' })
@@ -44,7 +44,7 @@ test('the time in which the process stood still is not counted', async (t) => {
   await releasing
 })
 
-test('accounts that wait get places in turn, each in the order of its requests', (t) => {
+test('waiting accounts are served alternately, each in its own order', (t) => {
   const event = fc.oneof(
     fc.record({ take: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }) }),
     fc.constant('release' as const),

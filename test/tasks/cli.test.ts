@@ -67,7 +67,7 @@ for (const command of ['list', 'show', 'watch', 'cancel']) {
   })
 }
 
-test('a task is listed, shown and watched; the exit code says how it ended', async (t) => {
+test('a task is listed, shown and watched, with its result as exit code', async (t) => {
   const good = await order(service, ada.token, { title: 'Good work', lines: 2 })
   const bad = await order(service, ada.token, { title: 'Bad work', fails: true })
   await untilEnd(service, ada.token, good.id)
@@ -98,7 +98,7 @@ test('a task is listed, shown and watched; the exit code says how it ended', asy
   t.regex(failed.out, /Failed: Bad work failed! \(it does not count\)$/)
 })
 
-test('what cannot be is said in plain words', async (t) => {
+test('invalid requests are explained', async (t) => {
   const { id } = await order(service, ada.token, { title: 'Mine' })
   await untilEnd(service, ada.token, id)
   for (const command of ['show', 'watch', 'cancel']) {
@@ -231,7 +231,7 @@ withNats('the doctor says whether the bus keeps the progress of tasks', async (t
 })
 
 for (const database of ['sqlite', 'mysql'] as const)
-  test(`${database}: a submitted task is done and told`, async (t) => {
+  test(`${database}: a submitted task is done and reported`, async (t) => {
     const service = await startService({ database, plugins: [makeTinyPlugin()] })
     try {
       const reply = await service.client.call(orderWork, {

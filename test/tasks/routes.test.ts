@@ -71,7 +71,7 @@ test.serial('a task is shown with its end, its result and its events, and its in
     t.false(text.includes('hunter2'))
 })
 
-test.serial('a failed task has its cause; one that throws has a general message', async (t) => {
+test.serial('a failed task has its cause, and a thrown error a general message', async (t) => {
   const failed = await order(service, ada.token, { title: 'Fail', fails: true })
   t.like(await untilEnd(service, ada.token, failed.id), {
     state: 'failed',
@@ -133,7 +133,7 @@ test.serial('tasks are listed newest first, by state, kind and cluster', async (
   t.is((await service.send('GET', '/api/v1/tasks?state=sleeping', { token: zoe.token })).status, 400)
 })
 
-test.serial('a feed tells what was and what comes, and ends with the task', async (t) => {
+test.serial('a feed has past and future events and ends with the task', async (t) => {
   const { id } = await order(service, ada.token, { title: 'Wait', untilCancelled: true })
   await untilState(service, ada.token, id, 'running')
   const feed = await openFeed(service.baseUrl, `/api/v1/tasks/${id}/events`, ada.token)
@@ -191,7 +191,7 @@ test.serial('one caller has a limited number of open feeds, and others have thei
   await untilEnd(service, ada.token, id)
 })
 
-test.serial('a task that waits is cancelled at once and never done; one that has ended cannot be', async (t) => {
+test.serial('a waiting task is cancelled at once, a finished one cannot be', async (t) => {
   const busy = await Promise.all(
     Array.from({ length: 3 }, (_, i) => order(service, eve.token, { title: `Busy ${i}`, untilCancelled: true })),
   )
@@ -253,7 +253,7 @@ test.serial('of twenty at once one gets the lock', async (t) => {
   await untilEnd(service, service.adminToken, winner.id)
 })
 
-test.serial('the same response-id and input are answered as the first time; another input is refused', async (t) => {
+test.serial('a repeated response-id and input get the first answer', async (t) => {
   const responseId = '3C8B7C55-9F43-4A0E-8A3A-3A2D64B8A7B4'
   const body = { title: 'Once', responseId, lines: 1 }
   const answers = await Promise.all(Array.from({ length: 5 }, () => order(service, ada.token, body)))
@@ -293,7 +293,7 @@ test.serial('a kind that no plugin declares is refused before anything is writte
   t.is((await service.send('GET', '/api/v1/tasks', { token: ada.token })).text, before)
 })
 
-test.serial('the tasks of an organization are seen only by users who may connect to its clusters', async (t) => {
+test.serial('tasks of an organization are visible to its cluster users only', async (t) => {
   const people = makePeople(service)
   const [olga, carl, dora, fred] = [
     await people.person('olga'),
@@ -340,7 +340,7 @@ test.serial('the tasks of an organization are seen only by users who may connect
   t.deepEqual((await service.call(carl.token, listTasks)).value.items, [], 'the own list has own tasks only')
 })
 
-test.serial('beyond a hundred unfinished tasks an account gets a message to wait, and others do not', async (t) => {
+test.serial('an account with a hundred unfinished tasks is refused more', async (t) => {
   const people = makePeople(service)
   const [many, one] = [await people.person('many'), await people.person('one')]
   const body = { title: 'Many', untilCancelled: true }
@@ -360,7 +360,7 @@ test.serial('beyond a hundred unfinished tasks an account gets a message to wait
   for (const each of ids.slice(0, 4)) await untilEnd(service, many.token, each)
 })
 
-test.serial('a token that only looks may follow and not cancel; one without clusters sees nothing', async (t) => {
+test.serial('a read-only token follows without cancelling, and needs clusters', async (t) => {
   const looking = await service.tokenFor(ada.login, ['read:cluster'])
   const unrelated = await service.tokenFor(ada.login, ['write:user'])
   const { id } = await order(service, ada.token, { title: 'Looked at', untilCancelled: true })
@@ -425,7 +425,7 @@ const fixture = (task: Task, held: Set<string>) => {
   return { tasks, authorizer: { authorize } as unknown as Authorizer, asked }
 }
 
-test('a task of the own account takes one look, an own one of an organization and that of another two', async (t) => {
+test("reading an own task takes one query, and an organization's two", async (t) => {
   const look = async (task: Task, ...held: readonly string[]) => {
     const { asked, ...deps } = fixture(task, new Set(held))
     const seen = await makeViewTask(deps)({ principal } as SignedInCall, ref)

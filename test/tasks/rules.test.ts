@@ -55,13 +55,13 @@ test('a final state is for ever, and every other one can end', (t) => {
   t.false(mayBecome('queued', 'succeeded'))
 })
 
-test('whatever may be cancelled may become cancelled', (t) => {
+test('every cancellable state leads to cancelled', (t) => {
   for (const each of taskStates) t.is(isRight(cancelDecision(each)), mayBecome(each, 'cancelled'), each)
   t.deepEqual(cancelDecision('queued'), { _tag: 'Right', right: 'end-now' })
   t.deepEqual(cancelDecision('running'), { _tag: 'Right', right: 'ask-worker' })
 })
 
-test('a response id is one word of a bus subject, of 1 to 64 characters, and keeps its case', (t) => {
+test('a response id is one bus word of 1 to 64 characters in its case', (t) => {
   fc.assert(
     fc.property(fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/), (id) => {
       const decoded = ResponseId.decode(id)
@@ -126,7 +126,7 @@ const action = fc.oneof(
   }),
 )
 
-test('whatever a handler says, each step begins once, ends once, and says nothing before or after', (t) => {
+test('each step begins and ends once, whatever a handler reports', (t) => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 40 }), fc.boolean(), (actions, isGood) => {
       const events: NewTaskEvent[] = []
@@ -167,7 +167,7 @@ const event = (status: NewTaskEvent['status'], msg: string): NewTaskEvent => ({
   msg,
 })
 
-test('of more than two thousand lines the first are kept, then one that says so; steps are kept', async (t) => {
+test('the first two thousand lines are kept, and all steps', async (t) => {
   const { journal, all } = journalOf()
   journal.add(event('Started', 'begin'))
   for (let line = 1; line <= 2_500; line += 1) journal.add(event('Running', `line ${line}`))
@@ -190,7 +190,7 @@ test('of all lines at most a mebibyte is kept', async (t) => {
   t.true(kept.length > 100 && kept.length < 140, String(kept.length))
 })
 
-test('steps beyond a thousand are done and not told, which is said once', (t) => {
+test('steps beyond a thousand are done unreported, with one notice', (t) => {
   const events: NewTaskEvent[] = []
   const progress = makeProgress(task, clock, (event) => void events.push(event))
   for (let index = 0; index < 1_100; index += 1) {
@@ -223,7 +223,7 @@ const shown = fc.record({
   error: fc.option(fc.string(), { nil: undefined }),
 })
 
-test('whatever events come, the display fits its terminal and prints no control characters', (t) => {
+test('the display fits its terminal and prints no control characters', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(
@@ -378,7 +378,7 @@ const makeFixture = () => {
   return { ...fixture, fixture, add, publisher: makeEventPublisher({ outbox, bus, log }) }
 }
 
-test('what a commit left behind is published at once, in order, and once', async (t) => {
+test('pending events of a commit are published once, in order', async (t) => {
   const { add, publisher, published, waiting } = makeFixture()
   add(...Array.from({ length: 250 }, (_, i) => i + 1))
   publisher.kick()
@@ -392,7 +392,7 @@ test('what a commit left behind is published at once, in order, and once', async
   )
 })
 
-test('while the bus is away nothing is lost and nothing overtakes; it is logged once', async (t) => {
+test('events survive a bus outage in order, with one log line', async (t) => {
   const { fixture, add, publisher, published, waiting, lines } = makeFixture()
   fixture.isAway = true
   add(1, 2)

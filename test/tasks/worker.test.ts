@@ -59,7 +59,7 @@ test.serial('a stopped worker leaves no timer, so that the process can end', asy
   t.is(clock.countTimers(), 0)
 })
 
-test('at most as many tasks at a time as there are workers, and one of them is kept for other tenants', async (t) => {
+test('tasks are limited to the workers, one of which serves other tenants', async (t) => {
   const fixture = await fixtureOf()
   const [busy, late] = [await fixture.account('busy'), await fixture.account('late')]
   const running = new Set<string>()
@@ -105,7 +105,7 @@ test('work of a deleted user is not started', async (t) => {
   await worker.stop(1_000)
 })
 
-test('a database that answers no renewal ends the work before its lease does, and then nothing is written', async (t) => {
+test('work without a renewed lease ends before it and writes nothing', async (t) => {
   const fixture = await fixtureOf()
   const task = await fixture.accept(await fixture.account('ada'))
   const seen: unknown[] = []
@@ -191,7 +191,7 @@ test('a task that kills its workers is given up', async (t) => {
   await worker.stop(1_000)
 })
 
-test('a recovery that fails leaves the task unknown; one that knows says what became of it', async (t) => {
+test('a failed recovery leaves the task unknown, and a later one decides', async (t) => {
   const fixture = await fixtureOf()
   const ada = await fixture.account('ada')
   const [lost, found] = [await fixture.accept(ada, 'Lost'), await fixture.accept(ada, 'Found')]
@@ -214,7 +214,7 @@ test('a recovery that fails leaves the task unknown; one that knows says what be
   await worker.stop(1_000)
 })
 
-test('a task whose steps are idempotent is run again after the death of its worker, and a cancel reaches it', async (t) => {
+test("a task of idempotent steps runs again after its worker's death", async (t) => {
   const fixture = await fixtureOf()
   const ada = await fixture.account('ada')
   const [resumed, unwanted] = [await fixture.accept(ada, 'Resumed'), await fixture.accept(ada, 'Unwanted')]
@@ -260,7 +260,7 @@ test('a task whose steps are idempotent is run again after an orderly stop', asy
   await worker.stop(1_000)
 })
 
-test('a stop waits for handlers within its budget, and leaves what waits alone', async (t) => {
+test('a stop waits for handlers within its budget only', async (t) => {
   const fixture = await fixtureOf()
   const ada = await fixture.account('ada')
   const task = await fixture.accept(ada)
@@ -282,7 +282,7 @@ test('a stop waits for handlers within its budget, and leaves what waits alone',
 })
 
 for (const database of eachDatabase())
-  test(`${database.name}: of a cancel and a claim at once exactly one wins, a hundred times`, async (t) => {
+  test(`${database.name}: exactly one of a cancel and a claim wins`, async (t) => {
     const fixture = await fixtureOf(database)
     t.teardown(() => fixture.db.close())
     const ada = await fixture.account('ada')

@@ -25,7 +25,7 @@ const duplicate = (value: string): string =>
   "'accounts.accounts_lower_name_unique' (errno 1062) (sqlstate 23000) (CallerID: userData1): Sql: \"insert into " +
   'accounts(lower_name, lower_email) values (:v1, :v2)", BindVars: {v1: "type:VARCHAR value: for key lock_key"}'
 
-test('a shard that is away is answered as a database that is away, and its connection is kept', (t) => {
+test('a shard outage is answered as a database outage', (t) => {
   for (const message of away) {
     const error = ofVtgate(1105, message)
     t.true(isUnavailable(error), message)
@@ -39,7 +39,7 @@ test('a commit may have been made if the shard was lost during it', (t) => {
   t.false(isCommitUnknown(ofVtgate(1062, duplicate('harbour'))))
 })
 
-test('other errors without a number of their own remain errors, whatever the values of the statement are', (t) => {
+test('other errors without a number remain errors for any values', (t) => {
   for (const message of [
     'target: moorage.-.primary: vttablet: rpc error: code = Unknown desc = Malformed packet (errno 1105) (sqlstate ' +
       'HY000): Sql: "select :v1", BindVars: {v1: "no healthy tablet available"}',
@@ -48,7 +48,7 @@ test('other errors without a number of their own remain errors, whatever the val
     t.false(isUnavailable(ofVtgate(1105, message)), message)
 })
 
-test('the key that refused a row is read from the message of the server, not from the statement after it', (t) => {
+test("the refused key comes from the server's message", (t) => {
   for (const value of ['harbour', 'lower_email', ' for key lower_email']) {
     const error = ofVtgate(1062, duplicate(value))
     t.true(isUniqueViolation(error, 'lower_name'), value)

@@ -23,7 +23,7 @@ test('Vitess plans every statement for one keyspace without shards', async (t) =
   )
 })
 
-test('Vitess plans every statement for the shards of accounts, on one shard unless it is named', async (t) => {
+test('Vitess plans every statement for account shards', async (t) => {
   const statements = await serviceStatements()
   const examples = [...statements.map(({ example }) => example), ...sessionStatements]
   const planned = await planStatements(sharded, '@primary', examples)
@@ -49,7 +49,7 @@ test('Vitess plans every statement for the shards of accounts, on one shard unle
   )
 })
 
-test('a request runs on one shard: GET /user, and the read of an object of an organization', async (t) => {
+test('a request runs on one shard', async (t) => {
   const service = await startService({ database: 'mysql' })
   t.teardown(service.stop)
   const token = await service.tokenFor('admin')

@@ -18,7 +18,7 @@ test('each table is in one keyspace of Vitess', (t) => {
   t.is(new Set(listed).size, listed.length)
 })
 
-test('what decides access is on one shard, with the revisions that prove it', (t) => {
+test('access tables share one shard with their revisions', (t) => {
   // Vitess commits to one shard after the other: a revision that another shard shows first would be kept with old rights.
   t.false(moorage.sharded)
   for (const name of ['access_revisions', 'instances', ...Object.keys(accessTables)])

@@ -41,7 +41,7 @@ const startHub = async () => {
 const demo = (settings: Readonly<Record<string, string>>, ...words: readonly string[]) =>
   runIn(settings, 'demo', ...words)
 
-test('the demonstration with a hub has client organizations on its spoke, and reset removes them', async (t) => {
+test('the hub demonstration has client organizations, and reset removes them', async (t) => {
   t.timeout(900_000)
   const hub = await startHub()
   t.teardown(hub.stop)

@@ -46,7 +46,7 @@ const askBoth = async (port: number, other: { readonly pid: number }): Promise<r
 
 const openFiles = (): number => readdirSync('/proc/self/fd').length
 
-test.serial('what a killed worker had not accepted is answered by another, and no file stays open', async (t) => {
+test.serial('another worker answers requests that a killed one had not accepted', async (t) => {
   const recover = makeConnectionRecovery()
   const survivor = await startWorker(recover)
   t.teardown(survivor.kill)
@@ -61,7 +61,7 @@ test.serial('what a killed worker had not accepted is answered by another, and n
   await until('what was sent is closed', () => (openFiles() <= before ? true : undefined))
 })
 
-test.serial('when no worker is left, what none had accepted is closed at once', async (t) => {
+test.serial('without workers waiting requests are closed at once', async (t) => {
   const recover = makeConnectionRecovery()
   const before = openFiles()
   const [a, b] = [await startWorker(recover), await startWorker(recover)]
@@ -76,7 +76,7 @@ test.serial('when no worker is left, what none had accepted is closed at once', 
   await until('all is closed', () => (openFiles() <= before ? true : undefined))
 })
 
-test.serial('what arrives while the last worker closes its listener is closed at once', async (t) => {
+test.serial('requests during the close of the last worker are closed at once', async (t) => {
   const last = await startWorker(makeConnectionRecovery())
   t.teardown(last.kill)
   last.signal('SIGSTOP')

@@ -183,7 +183,7 @@ const declareLimits = (
 declareCases('sqlite', test)
 declareCases('mysql', needing('mariadb'))
 
-test('what is wrong is said once, and no process stays', async (t) => {
+test('an error is reported once, and no process stays', async (t) => {
   const error = await t.throwsAsync(
     startServiceProcess({ settings: { MOORAGE_WORKERS: '2', MOORAGE_LISTEN: '192.0.2.1:80' } }),
   )

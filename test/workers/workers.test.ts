@@ -50,7 +50,7 @@ const makeHouse = (count: number) => {
   return { workers, processes, state, process, serve, startAll }
 }
 
-test('the number of workers is from 1 to 64, and 1 for a database that no other process can read', async (t) => {
+test('workers number 1 to 64, and 1 for an unshared database', async (t) => {
   for (const wrong of ['0', 'abc', '65', '1.5', '-1']) {
     const error = await t.throwsAsync(loadConfig({ environment: { MOORAGE_WORKERS: wrong } }), {
       instanceOf: StartRefused,
@@ -76,7 +76,7 @@ test('the parts of a limit add up to it, and differ by one at most', (t) => {
   )
 })
 
-test('messages that wait are bounded: what is beyond is refused, and the order stays', (t) => {
+test('waiting messages are bounded, and their order stays', (t) => {
   const waiting: { readonly message: number; readonly done: () => void }[] = []
   const send = boundedSend<number>((message, done) => void waiting.push({ message, done }), 3)
   t.deepEqual([1, 2, 3, 4].map(send), [true, true, true, false])
@@ -122,7 +122,7 @@ test('a start that a worker refuses gives its problems, and stops the others', a
   t.deepEqual(error.problems, ['MOORAGE_LISTEN is wrong.'])
 })
 
-test('a worker that ends is replaced, with the id of its process; pauses grow until one lives long', async (t) => {
+test('a dead worker is replaced with growing pauses', async (t) => {
   const house = makeHouse(2)
   await house.startAll()
   house.state.now = 60_000
@@ -163,7 +163,7 @@ test('a worker that ends at once again and again ends the service with the reaso
   t.is(house.processes.length, 8)
 })
 
-test('a stop reaches each worker once, also one that is just being started, and none is replaced', async (t) => {
+test('a stop reaches each worker once, and none is replaced', async (t) => {
   const house = makeHouse(2)
   const links = await house.startAll()
   house.processes[1]?.exit(1)
@@ -181,7 +181,7 @@ test('a stop reaches each worker once, also one that is just being started, and 
   t.is(house.processes.length, 3)
 })
 
-test('a worker that ends during a question is not silent, and does not hold up the others', async (t) => {
+test('a worker that dies during a question delays no other', async (t) => {
   const house = makeHouse(2)
   const links = await house.startAll()
   const metrics = { snapshot: async () => [], expose: async () => ({ contentType: '', text: '' }) }
@@ -240,7 +240,7 @@ test('the rate of a caller is one for the workers of an instance', async (t) => 
   await until('it is spent', () => (spend(1)?.allowed === false && spend(0)?.allowed === false ? true : undefined))
 })
 
-test('merged metrics: what counts is added up and never falls, gauges as they say', async (t) => {
+test('merged counters never fall, and gauges follow their rule', async (t) => {
   const registries = [1, 2].map((worker) => {
     const registry = new Registry()
     const registers = [registry]

@@ -40,7 +40,7 @@ const filled = async (count: number): Promise<Settings> => {
 const draftsBeside = (archive: string): readonly string[] =>
   readdirSync(dirname(archive)).filter((name) => name.startsWith(`.${archive.split('/').at(-1)}.`))
 
-anyTest.serial('a backup that is killed leaves no archive, and the next one removes what it left', async (t) => {
+anyTest.serial('a killed backup leaves no archive, and the next one cleans up', async (t) => {
   t.timeout(900_000)
   const settings = await filled(100_000)
   const archive = newPath('.tar')
@@ -102,13 +102,10 @@ const killedRestore = async (t: ExecutionContext, makeTarget: () => Promise<Sett
   t.deepEqual(differences(await rowsOf(urlOf(target)), expected), [])
 }
 
-anyTest.serial(
-  'no service starts on a restore into SQLite that was killed, and the next restore is whole',
-  async (t) => {
-    t.timeout(900_000)
-    await killedRestore(t, async () => newDeployment())
-  },
-)
+anyTest.serial('a killed restore into SQLite is not served, and the next one is complete', async (t) => {
+  t.timeout(900_000)
+  await killedRestore(t, async () => newDeployment())
+})
 
 withMariaDb.serial('the same into MariaDB', async (t) => {
   t.timeout(900_000)
@@ -162,65 +159,55 @@ const killedAt = async (target: Settings, archive: string, { isReached }: Step) 
   return ended
 }
 
-withMariaDb.serial(
-  'a restore into MariaDB that is killed at each of its steps is not served, and the next is whole',
-  async (t) => {
-    t.timeout(1_800_000)
-    const settings = await filled(someRows)
-    const expected = await rowsOf(urlOf(settings))
-    const archive = newPath('.tar')
-    t.is((await backup(settings, 'create', archive, ...key)).code, 0)
-    const target = newDeployment(await emptyMysqlUrl())
-    for (const step of steps) {
-      const { code, err } = await killedAt(target, archive, step)
-      t.is(code, 'SIGKILL', `${step.name}: ${err}`)
-      await t.throwsAsync(
-        startService({ settings: target }),
-        { message: /restore into this database has begun/ },
-        step.name,
-      )
-      const copied = await backup(target, 'create', newPath('.tar'), ...key)
-      t.is(copied.code, 1, step.name)
-      t.regex(copied.err, /restore into this database has begun and not ended/, step.name)
-    }
-    const restored = await backup(target, 'restore', archive, ...key)
-    t.is(restored.code, 0, restored.err + restored.out)
-    t.deepEqual(differences(await rowsOf(urlOf(target)), expected), [])
-    await (await startService({ settings: target })).stop()
-    const again = await backup(target, 'restore', archive, ...key)
-    t.regex(again.err, /The database has data already/)
-  },
-)
+withMariaDb.serial('a restore into MariaDB that is killed at any step is not served', async (t) => {
+  t.timeout(1_800_000)
+  const settings = await filled(someRows)
+  const expected = await rowsOf(urlOf(settings))
+  const archive = newPath('.tar')
+  t.is((await backup(settings, 'create', archive, ...key)).code, 0)
+  const target = newDeployment(await emptyMysqlUrl())
+  for (const step of steps) {
+    const { code, err } = await killedAt(target, archive, step)
+    t.is(code, 'SIGKILL', `${step.name}: ${err}`)
+    await t.throwsAsync(
+      startService({ settings: target }),
+      { message: /restore into this database has begun/ },
+      step.name,
+    )
+    const copied = await backup(target, 'create', newPath('.tar'), ...key)
+    t.is(copied.code, 1, step.name)
+    t.regex(copied.err, /restore into this database has begun and not ended/, step.name)
+  }
+  const restored = await backup(target, 'restore', archive, ...key)
+  t.is(restored.code, 0, restored.err + restored.out)
+  t.deepEqual(differences(await rowsOf(urlOf(target)), expected), [])
+  await (await startService({ settings: target })).stop()
+  const again = await backup(target, 'restore', archive, ...key)
+  t.regex(again.err, /The database has data already/)
+})
 
-withMariaDb.serial(
-  'a backup of MariaDB that is killed leaves no archive, and the next one removes what it left',
-  async (t) => {
-    t.timeout(900_000)
-    const source = await filled(someRows)
-    const moved = newPath('.tar')
-    t.is((await backup(source, 'create', moved, ...key)).code, 0)
-    const settings = newDeployment(await emptyMysqlUrl())
-    t.is((await backup(settings, 'restore', moved, ...key)).code, 0)
-    const archive = newPath('.tar')
-    const sizes = (): number =>
-      draftsBeside(archive).reduce((sum, name) => sum + statSync(join(dirname(archive), name)).size, 0)
-    for (const killWhen of [
-      () => draftsBeside(archive).length > 0,
-      () => sizes() > 100_000,
-      () => sizes() > 1_500_000,
-    ]) {
-      const { code, err } = await runBackup(settings, ['create', archive, ...key], { killWhen })
-      t.is(code, 'SIGKILL', err)
-      t.true(draftsBeside(archive).length > 0)
-      t.false(existsSync(archive))
-      t.false(existsSync(`${archive}.keyring`))
-      t.is((await backup(settings, 'verify', archive)).code, 1)
-    }
-    t.is((await backup(settings, 'create', archive, ...key)).code, 0)
-    t.is((await backup(settings, 'verify', archive)).code, 0)
-    t.deepEqual(draftsBeside(archive), [])
-  },
-)
+withMariaDb.serial('a killed backup of MariaDB leaves no archive, and the next one cleans up', async (t) => {
+  t.timeout(900_000)
+  const source = await filled(someRows)
+  const moved = newPath('.tar')
+  t.is((await backup(source, 'create', moved, ...key)).code, 0)
+  const settings = newDeployment(await emptyMysqlUrl())
+  t.is((await backup(settings, 'restore', moved, ...key)).code, 0)
+  const archive = newPath('.tar')
+  const sizes = (): number =>
+    draftsBeside(archive).reduce((sum, name) => sum + statSync(join(dirname(archive), name)).size, 0)
+  for (const killWhen of [() => draftsBeside(archive).length > 0, () => sizes() > 100_000, () => sizes() > 1_500_000]) {
+    const { code, err } = await runBackup(settings, ['create', archive, ...key], { killWhen })
+    t.is(code, 'SIGKILL', err)
+    t.true(draftsBeside(archive).length > 0)
+    t.false(existsSync(archive))
+    t.false(existsSync(`${archive}.keyring`))
+    t.is((await backup(settings, 'verify', archive)).code, 1)
+  }
+  t.is((await backup(settings, 'create', archive, ...key)).code, 0)
+  t.is((await backup(settings, 'verify', archive)).code, 0)
+  t.deepEqual(draftsBeside(archive), [])
+})
 
 onDisk('a full disk ends a backup without an archive, and a restore with a mark', async (t) => {
   t.timeout(900_000)

@@ -27,7 +27,7 @@ needing('mariadb').serial('an archive of the last release is restored into Maria
   await restoresLastRelease(t, newDeployment(await emptyMysqlUrl()))
 })
 
-test.serial('tables of a part from outside are restored where the part is loaded, and refused elsewhere', async (t) => {
+test.serial('tables of a third-party part are restored only where it is loaded', async (t) => {
   t.timeout(300_000)
   const plugin = join(fileURLToPath(new URL('../../composition/fixtures/berths-part', import.meta.url)), 'part.js')
   const settings: Settings = { ...newDeployment(), MOORAGE_PLUGINS: plugin }

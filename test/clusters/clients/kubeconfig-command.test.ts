@@ -10,7 +10,7 @@ test.before(async () => {
 })
 test.after.always(() => fixture?.stop())
 
-test('moorage kubeconfig says in plain words what cannot be, and teaches', async (t) => {
+test('moorage kubeconfig explains each refusal and its remedy', async (t) => {
   const { service, owner, imported, version } = fixture
   const { at } = await imported()
   const run = async (words: readonly string[], token = owner.token) => {

@@ -43,7 +43,7 @@ test('client-config leads to the proxy with a token made for it, or a place for 
   t.false(service.logText().includes(tokenIn(made)))
 })
 
-test('the token of a kubeconfig reaches the Kubernetes API of its cluster and nothing else of the API', async (t) => {
+test('the token of a kubeconfig reaches only the Kubernetes API of its cluster', async (t) => {
   const { service, owner, as, imported, madeToken, version } = fixture
   const [mine, other] = [await imported(), await imported()]
   const token = await madeToken(mine.at, as(owner))
@@ -93,7 +93,7 @@ test('the token of a kubeconfig reaches the Kubernetes API of its cluster and no
   )
 })
 
-test('it has no more rights and no longer life than the requesting token, and ends with the right that it depends on', async (t) => {
+test('a kubeconfig token has at most the rights and life of its request', async (t) => {
   const { service, owner, as, imported, configOf, madeToken, version, clusterTokensOf } = fixture
   const { at } = await imported()
   const expiry = new Date(Date.now() + 1_800_000).toISOString()
@@ -137,7 +137,7 @@ test('it has no more rights and no longer life than the requesting token, and en
   t.is((await version(at, last)).status, 401, 'a token of a cluster that is forgotten goes with it')
 })
 
-test('of a person and cluster ten tokens live: the oldest goes, other people’s and clusters’ stay', async (t) => {
+test('a person has at most ten tokens for a cluster, and the oldest is removed', async (t) => {
   const { service, people, owner, as, imported, madeToken, version, clusterTokensOf } = fixture
   const [mine, other] = [await imported(), await imported()]
   const member = await people.person('member')
@@ -169,7 +169,7 @@ test('of a person and cluster ten tokens live: the oldest goes, other people’s
   t.true(own.some(({ action, changes }) => action === 'token.deleted' && changes.by === 'limit'))
 })
 
-test('a GET creates a token only if a change would be accepted, and only if the response is read', async (t) => {
+test('GET creates a token only if a change would be accepted', async (t) => {
   const { service, owner, as, imported, madeToken, version, clusterTokensOf } = fixture
   const { at } = await imported()
   const made = async (): Promise<number> => (await clusterTokensOf(owner, at)).length
@@ -227,7 +227,7 @@ test('a GET creates a token only if a change would be accepted, and only if the 
   t.is(await made(), 5)
 })
 
-test('a robot account gets a kubeconfig within its organization, and a personal cluster has one', async (t) => {
+test('a robot gets a kubeconfig within its organization', async (t) => {
   const { service, fake, people, owner, as, imported, madeToken, version } = fixture
   const { at, org: home } = await imported()
   const { teamId } = await people.teamWithRole(owner, home, [], connecting)

@@ -77,7 +77,7 @@ const edits: Readonly<Record<string, (berth: string) => HubEdit>> = {
   'a JSON Patch': (value) => ({ operations: [{ op: 'add', path: '/metadata/labels/berth', value }] }),
 }
 for (const [how, edit] of Object.entries(edits)) {
-  test(`${how} takes effect only on the version that was judged: after a change by another client it is judged again`, async (t) => {
+  test(`${how} applies only to the judged version and is judged again after a change`, async (t) => {
     const name = await clusterSet()
     let changes = 2
     const raced = await disturbed(async ({ method }) => {
@@ -95,7 +95,7 @@ for (const [how, edit] of Object.entries(edits)) {
     t.deepEqual(await labelsOf(setPath(name)), { port: 'north', draught: '0', berth: 'for-0' })
   })
 
-  test(`${how} of an object that another client changes each time is given up after five attempts, and changes nothing`, async (t) => {
+  test(`${how} of an object that changes each time stops after five attempts`, async (t) => {
     const name = await clusterSet()
     let patches = 0
     const raced = await disturbed(async ({ method }) => {
@@ -107,7 +107,7 @@ for (const [how, edit] of Object.entries(edits)) {
     t.deepEqual(await labelsOf(setPath(name)), { port: 'north', draught: '5' })
   })
 
-  test(`${how} of an object that was deleted and created again in between is judged on the new one`, async (t) => {
+  test(`${how} of a recreated object is judged on the new one`, async (t) => {
     const name = await clusterSet()
     const before = unwrap(await hub.get(clusterSetKind, { name }))
     let isReplaced = false
@@ -136,7 +136,7 @@ for (const [how, edit] of Object.entries(edits)) {
   })
 }
 
-test('an edit that its rule refuses, that changes nothing, or whose object does not exist sends no change', async (t) => {
+test('a refused, empty or unfounded edit sends no change', async (t) => {
   const name = await clusterSet()
   const methods: string[] = []
   const watched = await disturbed(async ({ method }) => void methods.push(method))
@@ -159,7 +159,7 @@ test('a JSON Patch replaces a whole map, where a merge patch would keep its othe
   t.deepEqual(at(await must('GET', configMapPath(name)), 'data'), { d: '4' })
 })
 
-test('a JSON Patch whose test fails, or that removes what is absent, is refused and changes nothing', async (t) => {
+test('a JSON Patch with a failed test or an absent value changes nothing', async (t) => {
   const name = await clusterSet()
   const failing = [
     { op: 'test', path: '/metadata/labels/port', value: 'south' },
@@ -183,7 +183,7 @@ test('an invalid object is refused with the message of the server', async (t) =>
   t.regex('left' in edited ? edited.left.message : '', /Unsupported value: "Tide"/)
 })
 
-test('apply creates an object, changes the fields of this service and leaves those of others', async (t) => {
+test('apply creates an object and changes only the fields of this service', async (t) => {
   const key = { namespace, name: unique() }
   t.like(unwrap(await hub.apply(configMapKind, key, { data: { ours: '1', dropped: '1' } })), {
     name: key.name,
@@ -200,7 +200,7 @@ test('apply creates an object, changes the fields of this service and leaves tho
   )
 })
 
-test('apply of a field that another manager owns is a conflict and changes nothing; without its namespace there is no object', async (t) => {
+test("apply of another manager's field is a conflict and changes nothing", async (t) => {
   const key = { namespace, name: unique() }
   const theirs = {
     apiVersion: 'v1',
@@ -214,7 +214,7 @@ test('apply of a field that another manager owns is a conflict and changes nothi
   t.is(unwrap(await hub.apply(configMapKind, { namespace: unique(), name: 'a' }, { data: {} })), undefined)
 })
 
-test('createWithin makes a token of a service account; one that does not exist has none', async (t) => {
+test('createWithin issues a token of an existing service account only', async (t) => {
   const key = { namespace, name: unique() }
   unwrap(await hub.create(accountKind, key, {}))
   const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } }
@@ -256,7 +256,7 @@ test('replaceWithin approves the request that was read, and no newer version of 
   t.is(unwrap(await hub.replaceWithin(requestKind, fresh, 'approval', { ...fresh.body, status: approved })), undefined)
 })
 
-test('a list returns what its selectors select, in one namespace or in all, over pages', async (t) => {
+test('a list applies its selectors over pages, in one namespace or in all', async (t) => {
   const [here, there] = [await server.createNamespace(), await server.createNamespace()]
   const set = unique()
   for (const [place, name] of [
@@ -284,7 +284,7 @@ test('a list returns what its selectors select, in one namespace or in all, over
   t.deepEqual(await namesOf({ labelSelector: `set=${set},set!=${set}` }), [])
 })
 
-test('a kind that the server does not serve is reported as such, for each kind of request', async (t) => {
+test('a kind that the server does not serve is reported for each request', async (t) => {
   const kind: HubKind = { ...managedClusterKind, plural: 'lighthouses' }
   const unserved = { ...kind, apiVersion: 'lights.example.com/v1' }
   const object = { name: 'a', namespace: '', uid: 'u', resourceVersion: '1', isDeleting: false, body: {} }
@@ -298,7 +298,7 @@ test('a kind that the server does not serve is reported as such, for each kind o
   }
 })
 
-test('an object is deleted by the version of it that was read, not another one of its name', async (t) => {
+test('an object is deleted only in the version that was read', async (t) => {
   const name = await clusterSet()
   const before = unwrap(await hub.get(clusterSetKind, { name }))!
   await must('DELETE', setPath(name))

@@ -58,7 +58,7 @@ test('a hub that does not answer in time is named', async (t) => {
   t.is(isLeft(listed) ? listed.left.message : '', 'The hub wharf did not answer in time.')
 })
 
-test('a read ends when the client disconnects; a change is completed', async (t) => {
+test('a read ends when the client disconnects, and a change is completed', async (t) => {
   const { client, sent, hub } = await hubThatAnswers(answerOf(201))
   client.abort()
   await hub.get(namespaceKind, { name: 'shop' })
@@ -90,7 +90,7 @@ test('a list whose next page has expired starts again, and has each object once'
   )
 })
 
-test('only the metadata of objects is asked for where the rest is not needed, in pages of twice as many; an empty list of them has no items', async (t) => {
+test('lists of metadata take pages twice as large and have no items when empty', async (t) => {
   const { sent, hub } = await hubThatAnswers([
     answerOf(200, { metadata: { continue: 'more' }, items: [{ metadata: { name: 'a' } }] }),
     answerOf(200, { metadata: {}, items: null }),
@@ -112,7 +112,7 @@ test('only the metadata of objects is asked for where the rest is not needed, in
   t.is(sent.at(-1)?.request.headers?.length, 0)
 })
 
-test('an object that was read before is not read again to change it, unless it has changed since', async (t) => {
+test('a known object is read again only after a change', async (t) => {
   const conflict = answerOf(409, { kind: 'Status', reason: 'Conflict' })
   const fresh = answerOf(200, { metadata: { name: 'global', resourceVersion: '42' } })
   const { sent, hub } = await hubThatAnswers([conflict, fresh, fresh])
@@ -137,14 +137,14 @@ test('an integer of 64 bits is sent exactly', async (t) => {
   t.true(new TextDecoder().decode(sent[0]?.request.body).includes('{"big":9007199254740993}'))
 })
 
-test('a list of large objects is read in smaller pages, up to the same number of objects', async (t) => {
+test('a list of large objects is read in smaller pages to the same limit', async (t) => {
   const { sent, hub } = await hubThatAnswers(answerOf(200, { metadata: { continue: 'more' }, items: [] }))
   t.like(await hub.list(namespaceKind, { pageSize: 1000 }), { left: { tag: 'ClusterUnreachable' } })
   t.deepEqual([...new Set(sent.map(({ request }) => request.target.split('?')[1]?.split('&')[0]))], ['limit=1000'])
   t.is(sent.length, 20)
 })
 
-test('an object is deleted by its UID; another one of its name stays', async (t) => {
+test('an object is deleted by its UID, and a namesake stays', async (t) => {
   const { sent, hub } = await hubThatAnswers(answerOf(409, { kind: 'Status', reason: 'Conflict' }))
   t.false(unwrap(await hub.remove(clusterSetBindingKind, object)))
   t.like(JSON.parse(new TextDecoder().decode(sent[0]?.request.body)), {
@@ -173,7 +173,7 @@ const denial = (code: number, message: string, details: object = {}): ClusterAns
 const webhook =
   'admission webhook "managedclustervalidators.admission.cluster.open-cluster-management.io" denied the request:'
 
-test('a change that a policy of the hub denies is refused with its reason, whatever the status', async (t) => {
+test('a denial by a policy of the hub is passed on with its reason', async (t) => {
   const reasons = [
     denial(400, `${webhook} url "http://x" is invalid in client configs`),
     denial(403, 'admission webhook "validation.gatekeeper.sh" denied the request: [berths] label berth is required'),
@@ -191,7 +191,7 @@ test('a change that a policy of the hub denies is refused with its reason, whate
   }
 })
 
-test('a right that the webhooks of OCM find missing is that of the stored credential, or of the caller', async (t) => {
+test("a right that OCM's webhooks miss is attributed to credential or caller", async (t) => {
   const details = { name: 'edge', group: 'cluster.open-cluster-management.io', kind: 'managedclustersets/join' }
   const answer = denial(
     403,
@@ -208,7 +208,7 @@ test('a right that the webhooks of OCM find missing is that of the stored creden
   }
 })
 
-test('a list of a kind never says what a policy says: reads have no admission', async (t) => {
+test('a list never reports a policy', async (t) => {
   const { hub } = await hubThatAnswers(
     denial(403, 'nodes is forbidden: User "system:serviceaccount:vault:secret" cannot list resource "nodes"'),
   )
@@ -269,7 +269,7 @@ test('the message of a Status never contains a token or a certificate', (t) => {
   t.is(statusMessage('404 page not found'), '')
 })
 
-test('a DNS label: what Kubernetes accepts as the name of a namespace', (t) => {
+test('a DNS label is a text that Kubernetes accepts as a namespace', (t) => {
   const sign = fc.constantFrom(...'abz019-._A/%é ')
   fc.assert(
     fc.property(fc.string({ unit: sign, maxLength: 70 }), (name) => {

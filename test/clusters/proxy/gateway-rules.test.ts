@@ -77,7 +77,7 @@ const fixture = (start: { spoke: ClusterLink | undefined; hub: ClusterLink | und
   return { state, open, connections, queries }
 }
 
-test('a record with a credential is opened without a query for a hub, a known version without any', async (t) => {
+test('opening a cluster takes no query for a hub or a known version', async (t) => {
   const { open } = fixture({ spoke: linkTo(spokeId, 3), hub: undefined })
   t.deepEqual((await open(3)).queries, ['link 1', 'sealed 1'])
   t.deepEqual((await open(3)).queries, [])
@@ -98,7 +98,7 @@ test('a spoke is opened with one query more, and the version of its hub counts a
   t.is((await open(3)).token, 'none')
 })
 
-test('whatever changes, a connection has the newest credential of the record that it must use, or there is none', async (t) => {
+test('a connection has the newest required credential or is refused', async (t) => {
   const change = fc.constantFrom('own', 'managed', 'hub-newer', 'hub-gone', 'itself')
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(change, fc.boolean()), { maxLength: 8 }), async (changes) => {
@@ -129,7 +129,7 @@ test('whatever changes, a connection has the newest credential of the record tha
   )
 })
 
-test('through a hub every request has the identity of the caller, whatever the record says', (t) => {
+test("every request through a hub carries the caller's identity", (t) => {
   const via = { hub: linkTo(hubId, 1), path: '/x', managedClusterName: 'reef' }
   for (const impersonatesUsers of [true, false]) {
     const as = impersonated(
@@ -146,7 +146,7 @@ test('only a DNS label is the name of a cluster on a hub', (t) => {
   t.is(gatewayPath('reef-1'), '/apis/gateway.open-cluster-management.io/v1alpha1/clustergateways/reef-1/proxy')
 })
 
-test('what the path rules accept stays below the prefix for every reader of URLs', (t) => {
+test('an accepted path stays below its prefix for every URL reader', (t) => {
   const segment = fc.oneof(
     fc.constantFrom(
       '.',
@@ -255,7 +255,7 @@ test('only an answer that the hub gave becomes a failure', async (t) => {
   )
 })
 
-test('clusters behind a hub share its short connections; a request never takes the connections of another kind of way', async (t) => {
+test('clusters of a hub share short connections of one kind only', async (t) => {
   const pools = makeConnectionPools(makeEgressPolicy(new Set(['loopback'] as const)))
   t.teardown(() => pools.close())
   const behind = (id: number, version: number, hubVersion = 1): ClusterConnection => ({
@@ -286,7 +286,7 @@ test('clusters behind a hub share its short connections; a request never takes t
   t.is(pools.of(direct(7, 3)), undefined)
 })
 
-test('connections belong to an address and a credential: another change of the record, or of its hub, keeps them', async (t) => {
+test('connections depend on address and credential only', async (t) => {
   const pools = makeConnectionPools(makeEgressPolicy(new Set(['loopback'] as const)))
   t.teardown(() => pools.close())
   const credential = (token: string): ClusterCredential => ({

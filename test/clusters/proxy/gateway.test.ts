@@ -132,7 +132,7 @@ const gatewayRequests = ({ hub }: Place): readonly HubRequest[] =>
 const spokeStatus = ({ org }: Place, person: Person): Promise<ServiceAnswer> =>
   service.send('GET', `/api/v1/clustersv2/${org}/spoke/status`, { token: person.token })
 
-test('requests go through the gateway with the credential of the hub and the account of the caller, never with headers of the client', async (t) => {
+test('gateway requests carry hub credential and caller, no client headers', async (t) => {
   const at = await place(t.teardown)
   const { owner, ownerId, orgId, hub, namespace } = at
   const path = `/api/v1/namespaces/${namespace}/configmaps`
@@ -190,7 +190,7 @@ test('requests go through the gateway with the credential of the hub and the acc
   }
 })
 
-test('the rights of the platform decide who reaches a spoke; those on the spoke decide what it lets them do', async (t) => {
+test("platform rights open a spoke, and the spoke's rights limit the caller", async (t) => {
   const at = await place(t.teardown)
   const [member, connector, stranger] = [
     await people.person('member'),
@@ -222,7 +222,7 @@ test('a hub of another account is not used, whatever UID a record names', async 
   t.is(theirs.hub.seen.length, seen)
 })
 
-test('a hub that is recorded as its own spoke, and one that has no credential, are not used', async (t) => {
+test('a hub that is its own spoke or lacks a credential is not used', async (t) => {
   const at = await place(t.teardown)
   await plantSpoke(at, 'itself', { uid: at.hub.uid })
   const uid = 'hub-without-credential'
@@ -239,7 +239,7 @@ test('a hub that is recorded as its own spoke, and one that has no credential, a
   t.deepEqual(gatewayRequests(at), [])
 })
 
-test('a replaced credential of the hub counts from the next request on, and a removed one reaches nothing', async (t) => {
+test("a hub's replaced credential applies from the next request", async (t) => {
   const at = await place(t.teardown)
   const { hub, owner, org } = at
   const path = `/api/v1/namespaces/${at.namespace}/configmaps`
@@ -284,7 +284,7 @@ test('a credential of its own, stored later, is used instead of the hub', async 
   t.is(at.hub.seen.length, seen)
 })
 
-test('each failure on the way says what is missing; answers of the spoke pass as they are', async (t) => {
+test('each failure on the way is named, and answers of the spoke pass', async (t) => {
   const at = await place(t.teardown)
   const { hub, owner } = at
   const path = `/api/v1/namespaces/${at.namespace}/configmaps`
@@ -316,7 +316,7 @@ test('each failure on the way says what is missing; answers of the spoke pass as
   await expectFailure(/through its hub\. The hub cannot be reached from here/)
 })
 
-test('the status of a spoke is surveyed through the gateway as the caller; a refusal to one caller is not stored', async (t) => {
+test('a refusal to one caller is not stored as the status of a spoke', async (t) => {
   const at = await place(t.teardown)
   const refused = await expectStatus(spokeStatus(at, at.owner), 200)
   t.deepEqual([refused.json.status.phase, refused.json.status.reason], ['NotConnected', 'AuthIssue'], refused.text)
@@ -358,7 +358,7 @@ test('helm releases are read through the gateway', async (t) => {
   t.true(gatewayRequests(at).length > 0)
 })
 
-test('kubectl works with the client-config of a spoke: apply, watch and exec; a renamed record ends no watch, a removed one its own and not those of the hub', async (t) => {
+test('kubectl works with the client-config of a spoke, and removal ends watches', async (t) => {
   const at = await place(t.teardown)
   const { namespace, owner, org, hub } = at
   const path = (await kubectl())!

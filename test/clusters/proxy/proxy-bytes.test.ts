@@ -51,7 +51,7 @@ const openWatch = async (path: string): Promise<{ socket: Socket; head: string }
   return { socket, head: first.toString('latin1') }
 }
 
-test('a silent watch is accepted at once, and ends at the cluster when the client leaves', async (t) => {
+test('a silent watch is accepted at once and ends with its client', async (t) => {
   const closed = new Promise<void>((resolve) => {
     answering('/api/v1/namespaces/silent', (_req, res) => {
       res.on('close', resolve)

@@ -202,7 +202,7 @@ withKubernetesAndKubeletAndKubectl('get --watch sees changes as they come', asyn
 })
 
 withKubernetesAndKubeletAndKubectl.serial(
-  'logs, and logs --follow until the reader leaves; then nothing is left open at the kubelet',
+  'logs and logs --follow leave no open connection at the kubelet',
   async (t) => {
     const namespace = await cluster.createNamespace()
     await kubelet.runPod(namespace, 'web')

@@ -166,7 +166,7 @@ test('a forwarded path has the same meaning and only one reading', (t) => {
 /** The segments up to `proxy`, as an API server reads them. */
 const readAs = (path: string): readonly string[] => path.split('/').slice(1).map(decodeURIComponent)
 
-test('whatever precedes proxy in the path of a service, it is the path that was read that is sent, and what follows is sent as it came', (t) => {
+test('the service path that was read is sent, and its tail is unchanged', (t) => {
   const odd = fc.constantFrom(
     'a',
     'services',
@@ -247,7 +247,7 @@ test('whatever precedes proxy in the path of a service, it is the path that was 
   t.true(foreign > 100, String(foreign))
 })
 
-test('a query passes unless it holds what no HTTP parser would let through', (t) => {
+test('a query passes unless an HTTP parser would refuse it', (t) => {
   t.true(isRight(checkProxyQuery('')))
   t.true(isRight(checkProxyQuery('labelSelector=a%3Db&watch=true&fieldSelector=x!=y')))
   for (const query of ['a b', 'a\r\nb', 'a#b', 'é', 'a\0']) t.true(isLeft(checkProxyQuery(query)))

@@ -74,7 +74,7 @@ for (const [status, reason] of [
   [404, 'Not Found'],
   [500, 'Internal Server Error'],
 ] as const) {
-  test(`an upgrade answered ${status} is an ordinary response, and later bytes of the connection are dropped`, async (t) => {
+  test(`an upgrade answered ${status} is an ordinary response without later bytes`, async (t) => {
     const own = await startFakeKubernetes()
     t.teardown(() => own.stop())
     own.onUpgrade((_req, socket) => {
@@ -111,7 +111,7 @@ test('an upgrade that the cluster refuses for our credential is our fault', asyn
   t.regex(text, /refused the stored credential/)
 })
 
-test('bytes pass both ways, also those that came with the head, and identity is ours', async (t) => {
+test('bytes pass both ways, including early ones, under our identity', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
   own.onUpgrade((_req, socket, early) => {
@@ -148,7 +148,7 @@ test('bytes pass both ways, also those that came with the head, and identity is 
   t.is(text.match(/wave-/g)?.length, sent.byteLength / 5)
 })
 
-test('the client’s leaving ends the stream at the cluster, and the cluster’s ending it ends the client’s', async (t) => {
+test('a stream ends on both sides when either side leaves', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
   const inside: Duplex[] = []
@@ -177,7 +177,7 @@ test('the client’s leaving ends the stream at the cluster, and the cluster’s
   t.pass()
 })
 
-test('what the cluster says last arrives whole, though the client talks on while it closes', async (t) => {
+test("the cluster's last bytes arrive while the client still sends", async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
   const last = Buffer.alloc(200_000, 'last-')
@@ -229,7 +229,7 @@ test('removing the cluster cuts its open streams and watches', async (t) => {
   t.is((await service.send('GET', `${proxy}/version`, { token: service.adminToken })).status, 404)
 })
 
-test('other protocols are plain requests, and no unauthorized caller reaches the cluster', async (t) => {
+test('other protocols are plain requests, and unauthorized ones are refused', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
   const { proxy } = await makeProxy(own)

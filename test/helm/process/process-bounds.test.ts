@@ -89,7 +89,7 @@ test('helm is given nothing of the service’s own', async (t) => {
   t.deepEqual(leftIn(folder), [])
 })
 
-test('a change that ignores SIGTERM is killed after its grace, and that is said', async (t) => {
+test('a change that ignores SIGTERM is killed after its grace and reported', async (t) => {
   const { runner, folder, work } = spy(
     t,
     'trap "" TERM; echo started > $HOME/../../started; while :; do sleep 0.05; done',
@@ -104,7 +104,7 @@ test('a change that ignores SIGTERM is killed after its grace, and that is said'
   t.deepEqual(leftIn(folder), [])
 })
 
-test('what takes longer than all its waits together is ended', async (t) => {
+test('a process beyond all its waits is ended', async (t) => {
   const { runner, work } = spy(
     t,
     'trap "echo Error: context canceled >&2; exit 1" TERM; while :; do sleep 0.05; done',
@@ -191,7 +191,7 @@ const isAlive = (pid: number): boolean => {
 }
 
 if (process.platform === 'linux' && onPath('setpriv', process.env['PATH'] ?? '') !== undefined) {
-  test('what runs ends with a service that is killed', async (t) => {
+  test('helm processes end with a killed service', async (t) => {
     const { command, words } = makeGuards(process.env['PATH'] ?? '').wrap('/bin/sleep', ['300'], 2048)
     const parent = spawn(
       process.execPath,
@@ -325,7 +325,7 @@ test('path, query, headers and body pass as they are', async (t) => {
   ])
 })
 
-test('what changes something is reported when it is answered, dry runs as such, and reads never', async (t) => {
+test('changes are reported on their answer, dry runs as such, reads never', async (t) => {
   const events: HelmEvent[] = []
   const proxy = openProxy(t)
   const door = await proxy.open({ cluster: clusterOf(answering(201)), onEvent: (event) => void events.push(event) })
@@ -355,7 +355,7 @@ test('what changes something is reported when it is answered, dry runs as such, 
   ])
 })
 
-test('a cluster that does not answer is reported as a Kubernetes Status, and remembered', async (t) => {
+test('an unreachable cluster is reported as a Status and cached', async (t) => {
   const proxy = openProxy(t)
   const told = async (failure: Awaited<ReturnType<Relay>>): Promise<unknown> => {
     const door = await proxy.open({ cluster: clusterOf(async () => failure), onEvent: () => undefined })

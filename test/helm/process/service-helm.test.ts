@@ -41,7 +41,7 @@ anyTest('a service without one is ready all the same', async (t) => {
   await until('the log says so', () => (service.logText().includes('helm is off') ? true : undefined))
 })
 
-test('the commands tell which helm is used, and refuse one that is too old', async (t) => {
+test('the commands name the helm in use and refuse an old one', async (t) => {
   const { helm3, helm4 } = (await helm())!
   const folder = mkdtempSync(join(tmpdir(), 'moorage-helm-command-'))
   t.teardown(() => rmSync(folder, { recursive: true }))

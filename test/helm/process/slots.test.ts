@@ -20,7 +20,7 @@ test('a tenant that has its share waits, and does not delay another', async (t) 
   t.deepEqual(order, ['another tenant', 'first tenant again'])
 })
 
-test('a wait that is refused or ended is a failure with its reason, and a fault of the work is thrown', async (t) => {
+test('a refused wait is a failure with its reason, and faults propagate', async (t) => {
   const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 1, waitSeconds: 3600 }, 'test')
   const first = Promise.withResolvers<void>()
   const held = slots.run(1, open, async () => right(await first.promise))

@@ -173,7 +173,7 @@ for (const major of ['helm3', 'helm4'] as const) {
       t.is((await fixture.content('web', 'default')).version, 3)
     })
 
-    test(`${major}, ${driver}: a record is written again byte for byte, and amended so that the command reads it`, async (t) => {
+    test(`${major}, ${driver}: a record survives a round trip and is read by helm`, async (t) => {
       const fixture = await openFixture(major, driver)
       t.teardown(() => fixture.close())
       await liveThrough(fixture)
@@ -211,7 +211,7 @@ for (const major of ['helm3', 'helm4'] as const) {
     })
   }
 
-  test(`${major}: records that are written here are read by the command, and lists agree in every option`, async (t) => {
+  test(`${major}: our records are read by helm, and lists agree in all options`, async (t) => {
     const fixture = await openFixture(major, 'Secret')
     t.teardown(() => fixture.close())
     await fc.assert(

@@ -31,7 +31,7 @@ test('a pattern matches where it occurs in the name', async (t) => {
   )
 })
 
-test('while many names are matched, everything else has its turn', async (t) => {
+test('matching many names yields to other work', async (t) => {
   const names = Array.from({ length: 10_000 }, (_, index) => `release-${index}`)
   let turns = 0
   let isDone = false
@@ -46,7 +46,7 @@ test('while many names are matched, everything else has its turn', async (t) => 
   t.true(turns >= 100)
 })
 
-test('what is no regular expression is refused, and so is what only a back-tracking engine knows', (t) => {
+test('an invalid or back-tracking regular expression is refused', (t) => {
   for (const pattern of ['(', '[a', 'a{2,1}', '*', '(?=a)', '(a)\\1', '\\'])
     t.is(tagOf(patterns.compile(pattern)), 'FilterRefused', pattern)
   t.is(shown(patterns.compile('('))?.kind, 'Unprocessable')
@@ -62,7 +62,7 @@ test('a pattern that makes back-tracking engines hang is answered like any other
   t.deepEqual(await namesOf('^(a+)+$', `${'a'.repeat(52)}!`), [])
 })
 
-test('work is done in its order, each answered what it made or threw', async (t) => {
+test('work is done in order, with its own result or error', async (t) => {
   const slices = makeTimeSlices(5)
   const done: number[] = []
   const outcomes = await Promise.allSettled(
@@ -82,7 +82,7 @@ test('work is done in its order, each answered what it made or threw', async (t)
   t.is(await slices.run(() => 5), 5)
 })
 
-test('once the time is up everything else has its turn', async (t) => {
+test('work yields to others at its time limit', async (t) => {
   const slices = makeTimeSlices(0)
   const story: string[] = []
   const turns = (async () => {

@@ -53,7 +53,7 @@ test('a header is the same, whatever the order of keys, the blanks and the packi
   )
 })
 
-test('what Helm writes is read by its begin, also where the rest is larger than anything that is unpacked at once', async (t) => {
+test('a record header is read from its beginning, whatever the rest', async (t) => {
   const release = releaseJson({
     ...key,
     notes: 'Some "notes" {',
@@ -92,7 +92,7 @@ test('a large record that is written otherwise is read on a thread, several at a
   for (const error of broken) t.true(error instanceof WorkStopped)
 })
 
-test('what is no record, or that of another release, is unreadable', async (t) => {
+test('an invalid or foreign record is unreadable', async (t) => {
   const other = goJson(releaseJson({ ...key, name: 'other' }))
   const noStatus = goJson({ ...releaseJson(key), info: {} })
   for (const text of [
@@ -121,7 +121,7 @@ const header = (name: string, chars: number): ReleaseHeader => ({
 })
 const bare = JSON.stringify(header('a', 0)).length
 
-test('a cache answers what was kept last for that cluster, object and version, and keeps to its limit', (t) => {
+test('a cache returns the latest value of its key and keeps its limit', (t) => {
   const step = fc.record({
     cluster: fc.integer({ min: 1, max: 2 }),
     name: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -154,7 +154,7 @@ test('a cache answers what was kept last for that cluster, object and version, a
   )
 })
 
-test('one that is larger than the whole cache is not kept, and puts nothing else out', (t) => {
+test('a value larger than the cache is not kept and evicts nothing', (t) => {
   const cache = makeHeaderCache(2 * bare)
   const ref = refOfRecord({ name: 'a', namespace: 'n', version: 1 })
   cache.keep(cluster(1), ref, header('a', 0))

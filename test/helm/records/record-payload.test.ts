@@ -19,7 +19,7 @@ const largestRecordBytes = 32 * 1024 * 1024
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 for (const driver of storageDrivers) {
-  test(`${driver}: what is packed is unpacked byte for byte`, async (t) => {
+  test(`${driver}: packed data is unpacked byte for byte`, async (t) => {
     await fc.assert(
       fc.asyncProperty(anyText({ maxLength: 5000 }), async (text) => {
         const packed = packedBytes(driver, await pack(driver, text))
@@ -31,7 +31,7 @@ for (const driver of storageDrivers) {
   })
 }
 
-test("the packed form has Helm's header, and a Secret one layer of base64 more than a ConfigMap", async (t) => {
+test("the packed form has Helm's header, and a Secret one more base64 layer", async (t) => {
   const json = '{"name":"web"}'
   const inMap = Buffer.from(await pack('ConfigMap', json), 'base64')
   t.deepEqual([...inMap.subarray(0, 10)], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255])
@@ -51,7 +51,7 @@ const lying = (bytes: Buffer, size: number): Buffer => {
   return changed
 }
 
-test('a record that unpacks to more than the limit is refused, whatever size it declares', async (t) => {
+test('a record that unpacks beyond the limit is refused', async (t) => {
   for (const bytes of [zeros, lying(zeros, 10), lying(zeros, 0), lying(zeros, smallRecordBytes + 1)]) {
     t.throws(() => unpackSync(bytes), { instanceOf: PayloadUnreadable })
     await t.throwsAsync(unpack(bytes), { instanceOf: PayloadUnreadable })
@@ -66,7 +66,7 @@ test('several packed pieces in a row do not pass as one', (t) => {
   t.throws(() => unpackSync(pieces), { instanceOf: PayloadUnreadable })
 })
 
-test('what is cut short, changed or no base64 is refused', async (t) => {
+test('truncated, changed and non-base64 data is refused', async (t) => {
   const good = gzipSync('{"name":"web","info":{}}')
   const changed = Buffer.from(good)
   changed[12] = (changed[12] ?? 0) ^ 0xff
@@ -157,7 +157,7 @@ test("strings are written as Go's encoder does", (t) => {
   )
 })
 
-test('what has no info, or one without a status, is no record', (t) => {
+test('data without info or status is not a record', (t) => {
   for (const text of [
     '{}',
     '[]',

@@ -33,7 +33,7 @@ const makeUser = async (login: string): Promise<void> => {
 }
 const as = (login: string) => ({ basic: [login, password] as const })
 
-test('a browser deletes the account that it is signed in with: out at once, cookies gone, mail sent, name still taken', async (t) => {
+test('deleting the own account signs the browser out and keeps the name taken', async (t) => {
   await makeUser('ada')
   const jar = makeCookieJar()
   jar.take((await send('POST', '/user/signin', { body: { username: 'ada', password, remember: true } })).headers)
@@ -94,7 +94,7 @@ test('the reasons against a deletion are listed', async (t) => {
   t.is((await send('GET', '/user', as('cyd'))).status, 200)
 })
 
-test('page sizes: ten until something was chosen, each user the own, and what is absent stays', async (t) => {
+test('page sizes default to ten and are saved for each user', async (t) => {
   await makeUser('dan')
   await makeUser('eve')
   const read = async (login: string) => (await send('GET', '/user/settings/pagination', as(login))).json

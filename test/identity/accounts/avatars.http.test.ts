@@ -53,7 +53,7 @@ test.serial('a browser form does the same', async (t) => {
   t.like(await (await ask('GET', '/user/settings/avatar')).json(), { source: '', avatar: await avatarUrl() })
 })
 
-test.serial('what is no picture changes nothing', async (t) => {
+test.serial('a file that is not a picture changes nothing', async (t) => {
   t.is((await askJson('POST', '/user/avatar', { image: (await picture('green')).toString('base64') })).status, 204)
   const before = await avatarUrl()
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')
@@ -83,7 +83,7 @@ test('a search tells how many there are, and where the next page is', async (t) 
   t.deepEqual([ok, data.length], [true, 1])
 })
 
-test.serial("an organization's picture is changed by who may edit it, and shown in its profile", async (t) => {
+test.serial('editors of an organization change its picture, which its profile shows', async (t) => {
   t.is((await askJson('POST', '/orgs', { username: 'Pictured', visibility: 'private' })).status, 201)
   const shownUrl = async () =>
     ((await (await ask('GET', '/orgs/pictured')).json()) as { avatar_url: string }).avatar_url

@@ -98,7 +98,7 @@ const deactivate = async (login: string): Promise<number> => {
   return found.id
 }
 
-test('only a site admin changes the site; everyone reads whether sign-up is open', async (t) => {
+test('only a site admin changes the site, and everyone reads whether sign-up is open', async (t) => {
   const token = await service.tokenFor('ada')
   for (const [method, path, body] of [
     ['POST', '/disable-registration', { disableRegistration: false }],
@@ -124,34 +124,31 @@ test('only a site admin changes the site; everyone reads whether sign-up is open
   t.is((await send('GET', '/disable-registration')).status, 200)
 })
 
-test.serial(
-  'sign-up: closed, opened, confirmed by the mailed code, told to the owner of a taken address',
-  async (t) => {
-    t.deepEqual((await send('GET', '/disable-registration')).json, { disableRegistration: true })
-    t.deepEqual(codeOf(await signUp('gus')), [403, 'RegistrationClosed'])
-    t.is((await admin('POST', '/disable-registration?org=whatever', { disableRegistration: false })).status, 200)
-    const [fresh, taken] = [await signUp('gus'), await signUp('hal', 'ada@example.org')]
-    t.deepEqual([fresh.status, fresh.text, taken.status, taken.text], [200, '', 200, ''])
-    t.is(fresh.headers['set-cookie'], undefined)
-    t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 403)
-    t.is((await mails.nth('ada@example.org', 1)).subject, 'A sign-up with your address was attempted')
-    const code = /The code is: (\S+)/.exec((await mails.nth('gus@example.org', 1)).text ?? '')?.[1] ?? ''
-    t.is((await send('POST', '/user/activate', { body: { code } })).status < 300, true)
-    t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 200)
-    // As before the code of 'gus': the answer does not tell that the address was taken.
-    t.is((await send('GET', '/user', { basic: ['hal', password] })).status, 403)
-    t.deepEqual(codeOf(await signUp('GUS', 'other@example.org')), [422, 'UserNameTaken'])
-    t.is((await client.call(allowDomain, { body: { name: 'example.org' } })).status, 200)
-    t.is((await admin('POST', '/allowed-domains', { name: 'EXAMPLE.org' })).status, 409)
-    t.is((await admin('POST', '/allowed-domains', { name: 'no domain' })).status, 422)
-    t.deepEqual((await send('GET', '/allowed-domains')).json, ['example.org'])
-    t.deepEqual(codeOf(await signUp('ian', 'ian@other.org')), [422, 'EmailDomainRefused'])
-    t.is((await client.call(disallowDomain, { body: { name: 'example.org' } })).status, 200)
-    t.is((await admin('PATCH', '/allowed-domains', { name: 'example.org' })).status, 422)
-    t.is((await admin('POST', '/disable-registration', { disableRegistration: 'no' })).status, 422)
-    t.is((await client.call(setRegistration, { body: { disableRegistration: true } })).status, 200)
-  },
-)
+test.serial('sign-up is closed, opened or confirmed, and a taken address is notified', async (t) => {
+  t.deepEqual((await send('GET', '/disable-registration')).json, { disableRegistration: true })
+  t.deepEqual(codeOf(await signUp('gus')), [403, 'RegistrationClosed'])
+  t.is((await admin('POST', '/disable-registration?org=whatever', { disableRegistration: false })).status, 200)
+  const [fresh, taken] = [await signUp('gus'), await signUp('hal', 'ada@example.org')]
+  t.deepEqual([fresh.status, fresh.text, taken.status, taken.text], [200, '', 200, ''])
+  t.is(fresh.headers['set-cookie'], undefined)
+  t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 403)
+  t.is((await mails.nth('ada@example.org', 1)).subject, 'A sign-up with your address was attempted')
+  const code = /The code is: (\S+)/.exec((await mails.nth('gus@example.org', 1)).text ?? '')?.[1] ?? ''
+  t.is((await send('POST', '/user/activate', { body: { code } })).status < 300, true)
+  t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 200)
+  // As before the code of 'gus': the answer does not tell that the address was taken.
+  t.is((await send('GET', '/user', { basic: ['hal', password] })).status, 403)
+  t.deepEqual(codeOf(await signUp('GUS', 'other@example.org')), [422, 'UserNameTaken'])
+  t.is((await client.call(allowDomain, { body: { name: 'example.org' } })).status, 200)
+  t.is((await admin('POST', '/allowed-domains', { name: 'EXAMPLE.org' })).status, 409)
+  t.is((await admin('POST', '/allowed-domains', { name: 'no domain' })).status, 422)
+  t.deepEqual((await send('GET', '/allowed-domains')).json, ['example.org'])
+  t.deepEqual(codeOf(await signUp('ian', 'ian@other.org')), [422, 'EmailDomainRefused'])
+  t.is((await client.call(disallowDomain, { body: { name: 'example.org' } })).status, 200)
+  t.is((await admin('PATCH', '/allowed-domains', { name: 'example.org' })).status, 422)
+  t.is((await admin('POST', '/disable-registration', { disableRegistration: 'no' })).status, 422)
+  t.is((await client.call(setRegistration, { body: { disableRegistration: true } })).status, 200)
+})
 
 test.serial('one address may ask for ten accounts an hour, over all names', async (t) => {
   const other = await startService()
@@ -307,7 +304,7 @@ test('the console makes, changes, lists and deletes users under its own keys', a
   t.deepEqual([await remove(), await remove()], [200, 404])
 })
 
-test('deactivated accounts are listed, brought back, and removed for good', async (t) => {
+test('deactivated accounts are listed, restored and deleted', async (t) => {
   for (const login of ['gone', 'away']) await makeUser(login)
   const [gone, away] = [await deactivate('gone'), await deactivate('away')]
   t.is((await send('GET', '/user', { basic: ['gone', password] })).status, 403)
@@ -380,7 +377,7 @@ test('organizations: all of them, those of a user, one made for a user, and orph
   t.deepEqual([(await remove()).status, (await remove()).status], [200, 404])
 })
 
-test('the summary counts, the settings are shown without a secret, and a test mail arrives', async (t) => {
+test('the summary counts, settings show no secret, and a test mail arrives', async (t) => {
   const summary = await valueOf(client.call(getSiteSummary))
   t.true(summary.counts.users > 3 && summary.counts.accessTokens >= 1 && summary.counts.siteAdmins >= 1)
   t.is(summary.database.kind, 'sqlite')
@@ -399,7 +396,7 @@ test('the summary counts, the settings are shown without a secret, and a test ma
   t.deepEqual((await valueOf(client.call(consoleListClusters))).items, [])
 })
 
-test("a user who comes from elsewhere keeps the time of the account's making; one to come, and none at all, is refused", async (t) => {
+test('an imported user keeps the creation time, which cannot be in the future', async (t) => {
   const made = await makeUser('old-hand', { created_at: '2019-03-04T05:06:07+01:00' })
   t.is(made.status, 201, made.text)
   t.is(made.json.created, '2019-03-04T04:06:07.000Z')
@@ -412,7 +409,7 @@ test("a user who comes from elsewhere keeps the time of the account's making; on
   }
 })
 
-test('a sign-in to an account that waits for its confirmation explains what to do', async (t) => {
+test('sign-in to an unconfirmed account explains the confirmation', async (t) => {
   t.is((await makeUser('shut')).status, 201)
   t.is((await client.call(adminEditUser, { params: { username: 'shut' }, body: { active: false } })).status, 200)
   const refused = await send('POST', '/user/signin', { body: { username: 'shut', password } })
@@ -420,7 +417,7 @@ test('a sign-in to an account that waits for its confirmation explains what to d
   t.regex(refused.json.message as string, /not confirmed.*ask for a new password.*administrator/)
 })
 
-test('a site admin manages the addresses of a user: recorded as both, the owner is notified', async (t) => {
+test("a site admin manages a user's addresses, audited and notified", async (t) => {
   await makeUser('managed')
   const own = clientAs(service, { token: await service.tokenFor('managed') })
   const extraQuery = { sudo: 'managed' }

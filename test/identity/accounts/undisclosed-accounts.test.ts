@@ -28,7 +28,7 @@ const counted = (db: SqlDatabase) => {
 }
 
 for (const database of eachDatabase()) {
-  test(`${database.name}: an unknown name, a wrong password and a locked account cost the same hash, and known costs the queries of unknown`, async (t) => {
+  test(`${database.name}: unknown, wrong and locked sign-ins cost the same`, async (t) => {
     const db = await database.open()
     const { counting, count } = counted(db)
     const fixture = makeLockingFixture(counting)
@@ -58,7 +58,7 @@ for (const database of eachDatabase()) {
 }
 
 for (const database of eachDatabase()) {
-  test(`${database.name}: a question about a private user costs the statements of one about an unknown user`, async (t) => {
+  test(`${database.name}: private and unknown users cost the same statements`, async (t) => {
     const db = await database.open()
     t.teardown(() => db.close())
     const { counting, count } = counted(db)
@@ -87,7 +87,7 @@ const sameBytes = (answer: ServiceAnswer) => {
   return { status: answer.status, headers, text: answer.text.replace(/"requestId":"[^"]*"/, '') }
 }
 
-test('at sign-in and at Basic, the responses for unknown, wrong and locked are equal byte for byte; only a blocked address gets 429', async (t) => {
+test('unknown, wrong and locked sign-ins get identical responses', async (t) => {
   const service = await startService({ settings: { MOORAGE_TRUSTED_PROXIES: '127.0.0.1' } })
   try {
     const send: typeof service.send = (method, path, options) => service.send(method, `/api/v1${path}`, options)
@@ -152,7 +152,7 @@ test('at sign-in and at Basic, the responses for unknown, wrong and locked are e
 /** Path parameters that may name a user. */
 const naming = ['username', 'target', 'owner', 'org', 'orgname'] as const
 
-test('a private user and a missing one get the same response from every route, for a caller who may not see the user', async (t) => {
+test('a private user and a missing one get identical responses', async (t) => {
   const service = await startService()
   try {
     const send: typeof service.send = (method, path, options) => service.send(method, `/api/v1${path}`, options)

@@ -70,7 +70,7 @@ const emptyDatabases: Readonly<Record<string, () => Promise<string>>> = {
 }
 
 for (const [name, emptyUrl] of Object.entries(emptyDatabases)) {
-  test(`${name}: among ${people} users a search reads ranges of an index, each to a limit, also for users from before the index`, async (t) => {
+  test(`${name}: among ${people} users a search reads bounded index ranges`, async (t) => {
     const db = await openPatiently(await emptyUrl())
     try {
       await fillWithUsers(db, people)

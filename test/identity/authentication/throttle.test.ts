@@ -33,7 +33,7 @@ const wrongGuesses = async (
   return answers
 }
 
-test('five failures lock the subject on every instance; the right password is refused while it is locked', async (t) => {
+test('five failures lock the subject on every instance', async (t) => {
   const fixture = makeThrottleFixture()
   t.deepEqual(await wrongGuesses(fixture, 6), ['wrong', 'wrong', 'wrong', 'wrong', 'wrong, locks', 'subject-locked'])
   for (const instance of [0, 1]) t.is(await fixture.guess(true, { instance }), 'subject-locked')
@@ -43,7 +43,7 @@ test('five failures lock the subject on every instance; the right password is re
   t.is(await fixture.guess(true, { instance: 1 }), 'right')
 })
 
-test('a lock doubles from half a minute to an hour, ends by itself, and starts again after a quiet day', async (t) => {
+test('a lock doubles from half a minute to an hour and resets after a quiet day', async (t) => {
   const fixture = makeThrottleFixture()
   const lengths: number[] = []
   for (let lock = 0; lock < 9; lock++) {
@@ -71,7 +71,7 @@ test('failures are forgotten after a success and after a quarter of an hour', as
   t.is((await wrongGuesses(fixture, 4)).at(-1), 'wrong')
 })
 
-test('each subject and each kind counts for itself, and no name can be mistaken for a user', async (t) => {
+test('subjects and kinds count separately without name collisions', async (t) => {
   const fixture = makeThrottleFixture()
   await wrongGuesses(fixture, 5, { subject: 7 as UserId })
   for (const subject of [8 as UserId, '7', 'ada', 'user:7'])
@@ -155,7 +155,7 @@ test('an unknown name is locked in the same way', async (t) => {
   ])
 })
 
-test('an administrator’s unlock ends the lock and the doubling; an instance that remembers the lock follows within seconds', async (t) => {
+test("an administrator's unlock ends the lock on every instance in seconds", async (t) => {
   const fixture = makeThrottleFixture()
   await wrongGuesses(fixture, 5)
   fixture.passSeconds(30)
@@ -180,7 +180,7 @@ test('a blocked key costs no query while it is remembered', async (t) => {
   t.is(fixture.memory.asked() - before, 20)
 })
 
-test('an address with a hundred failures is blocked by its network, and locks no account', async (t) => {
+test('an address with a hundred failures is blocked and locks no account', async (t) => {
   const fixture = makeThrottleFixture()
   const from = (host: string) => ({ sourceIp: `2001:db8:1:2::${host}` })
   for (let i = 0; i < 100; i++)
@@ -224,7 +224,7 @@ test('a check that could not be made counts for nothing, also when it throws', a
   t.is((await wrongGuesses(fixture, 5)).at(-1), 'wrong, locks')
 })
 
-test('of a crowd of wrong guesses at one instance exactly the limit is checked, and one locks', async (t) => {
+test('concurrent wrong guesses at one instance meet the exact limit', async (t) => {
   const fixture = makeThrottleFixture(1)
   let checked = 0
   const answers = await Promise.all(
@@ -241,7 +241,7 @@ test('of a crowd of wrong guesses at one instance exactly the limit is checked, 
   t.true(answers.every((answer) => answer.kind !== 'judged'))
 })
 
-test('of concurrent attempts at three instances at most the limit of each is checked, and one locks', async (t) => {
+test('concurrent attempts at three instances meet each limit', async (t) => {
   const fixture = makeThrottleFixture(3)
   let checked = 0
   const answers = await Promise.all(
@@ -264,7 +264,7 @@ test('many right passwords at once all get in, also after failures', async (t) =
   t.deepEqual([...new Set(answers)], ['right'])
 })
 
-test('with the store away this process counts, at half the limits, and never lets everybody through', async (t) => {
+test('without the store this process counts at half the limits', async (t) => {
   const fixture = makeThrottleFixture(1)
   fixture.memory.setAway(true)
   t.deepEqual(await wrongGuesses(fixture, 3), ['wrong', 'wrong, locks', 'subject-locked'])
@@ -294,7 +294,7 @@ test('a store that becomes unavailable and available again is logged, once per m
   fixture.memory.setAway(false)
 })
 
-test('what is kept says neither name nor address', async (t) => {
+test('stored counters contain neither names nor addresses', async (t) => {
   const fixture = makeThrottleFixture(1)
   await fixture.guess(false, { subject: 'hunter2-typed-into-the-wrong-field', sourceIp: '203.0.113.77' })
   t.is(fixture.memory.keys().length, 3)
@@ -358,7 +358,7 @@ const makeModel = () => {
   }
 }
 
-test('any order of guesses, pauses and unlocks from a familiar network locks as the rules say', async (t) => {
+test('guesses, pauses and unlocks from a familiar network follow the rules', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const fixture = makeThrottleFixture(1)
@@ -399,7 +399,7 @@ const allowancesOn = (counters: AttemptCounters) =>
 const points = 10
 
 for (const database of eachDatabase()) {
-  test(`${database.name}: several instances give out one allowance together, each network its own`, async (t) => {
+  test(`${database.name}: several instances share one allowance for each network`, async (t) => {
     const db = await database.open()
     t.teardown(() => db.close())
     const instances = [allowancesOn(makeSqlAttemptCounters(db)), allowancesOn(makeSqlAttemptCounters(db))] as const

@@ -12,7 +12,7 @@ const emailOf = (text: string): string | undefined => {
   return isLeft(email) ? undefined : email.right.text
 }
 
-test('e-mail addresses: what is one and what is none', (t) => {
+test('e-mail addresses are accepted and refused by their form', (t) => {
   t.is(emailOf('Ada.L+x@Example.ORG'), 'Ada.L+x@example.org')
   t.is(emailOf('ada@bücher.example'), 'ada@xn--bcher-kva.example')
   t.is(emailOf('ada@bu\u0308cher.example'), 'ada@xn--bcher-kva.example')
@@ -88,7 +88,7 @@ test('a look-up by address compares the domain in ASCII, and people read it in U
   )
 })
 
-test('an address is canonical: parsing it again changes nothing, and its key does not know case', (t) => {
+test('a canonical address is stable and its key ignores case', (t) => {
   fc.assert(
     fc.property(fc.emailAddress(), (text) => {
       const once = parseEmailAddress(text, domains)

@@ -26,7 +26,7 @@ const resetBy = (fixture: IdentityFixture, code: string) =>
   makeResetPassword(fixture.deps)(callOf(), { code, password: newPassword })
 const confirmBy = (fixture: IdentityFixture, code: string) => makeConfirmEmail(fixture.deps)(callOf(), code)
 
-test('so many mails an hour, counted over a window that slides', (t) => {
+test('mails are limited by a sliding hour', (t) => {
   const at = (minute: number) => new Date(minute * 60_000)
   t.is(nextMailAt([]), undefined)
   t.is(nextMailAt([1, 2, 3, 4].map(at)), undefined)

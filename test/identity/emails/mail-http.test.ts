@@ -80,7 +80,7 @@ test('an added address serves for nothing until the code of its mail confirms it
   t.regex(told.text ?? '', /ada@second\.example.* from the address 127\.0\.0\.1/)
 })
 
-test('a code that was sent again replaces the older one, and a code of a removed address is worth nothing', async (t) => {
+test('a new code replaces the older one, and a removed address invalidates it', async (t) => {
   await makeUser('bob')
   t.is(
     (await send('POST', '/user/settings/account/email', { ...as('bob'), body: { email: 'bob@second.example' } }))
@@ -120,7 +120,7 @@ test('another primary address: the old one is notified', async (t) => {
   t.is((await onEmail('cleo', 'SENDACTIVATION', id)).status, 422, 'nothing to confirm')
 })
 
-test('adding and removing addresses sends at most forty mails to strangers per day', async (t) => {
+test('address changes send at most forty mails a day to other people', async (t) => {
   await makeUser('spammer')
   const statuses: number[] = []
   for (let n = 0; n < 41; n++) {
@@ -137,7 +137,7 @@ test('adding and removing addresses sends at most forty mails to strangers per d
   t.true(Number(refused.headers['retry-after']) > 3600)
 })
 
-test("the settings form of addresses is the user's own: refused while acting as another user", async (t) => {
+test('the settings form of addresses is refused while acting as another user', async (t) => {
   await makeUser('sudoed')
   const acting = { token: service.adminToken, headers: { Sudo: 'sudoed' } }
   t.is(
@@ -184,7 +184,7 @@ test('five mails an hour to one address, ten addresses an account', async (t) =>
   t.is((await emailsOf('finn')).length, 10)
 })
 
-test('"forgot password" returns the same bytes for all accounts, and sends mail only to confirmed addresses of enabled accounts', async (t) => {
+test('"forgot password" answers identically and mails confirmed addresses only', async (t) => {
   await makeUser('gina')
   await makeUser('idle')
   await send('PATCH', '/admin/users/idle', { token: service.adminToken, body: { active: false } })
@@ -210,7 +210,7 @@ test('"forgot password" returns the same bytes for all accounts, and sends mail 
   for (const address of ['nobody@example.org', 'idle@example.org']) t.deepEqual(await mails.to(address), [])
 })
 
-test('a new password by the code of a mail: a weak one does not use up the code, sessions end, tokens stay, the owner is notified', async (t) => {
+test('a password reset ends sessions, keeps tokens and notifies the owner', async (t) => {
   await makeUser('hugo')
   const session = [(await signIn('hugo')).headers['set-cookie'] ?? []]
     .flat()

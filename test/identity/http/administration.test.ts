@@ -49,7 +49,7 @@ test('a user is changed key by key, and the last site admin stays one', async (t
   t.is((await edit({ admin: false }, 'admin')).status, 409)
 })
 
-test('a user who may not sign in has no session, token or password that works, until it is allowed again', async (t) => {
+test('a prohibited user has no working session, token or password', async (t) => {
   const token = fixture.service.adminToken
   await makeUser('shut')
   const edit = (body: object) => send('PATCH', '/admin/users/shut', { token, body })
@@ -93,7 +93,7 @@ test('a user is deleted once, and the last site admin is not', async (t) => {
   t.is((await signIn('gone')).status, 404)
 })
 
-test('acting as another user: for admins, with that user’s rights, and not where credentials are made', async (t) => {
+test("admins act as another user with that user's rights, without credentials", async (t) => {
   const token = fixture.service.adminToken
   const acted = await send('GET', '/user?sudo=ada', { token })
   t.deepEqual([acted.json.login, acted.json.is_admin, acted.headers['x-sudo-by']], ['ada', false, 'admin'])

@@ -18,7 +18,7 @@ const { clientOfAdmin, makeUser, send } = fixture
 test.before(fixture.start)
 test.after.always(fixture.stop)
 
-test('addresses: 422 for what is taken, unknown or primary, never 500', async (t) => {
+test('taken, unknown and primary addresses are 422', async (t) => {
   await makeUser('mail')
   const token = await fixture.service.tokenFor('mail')
   const add = (emails: unknown) => send('POST', '/user/emails', { token, body: { emails } })
@@ -38,7 +38,7 @@ test('addresses: 422 for what is taken, unknown or primary, never 500', async (t
   t.is((await valueOf(client.call(listEmails))).total, 1)
 })
 
-test('settings: what is absent stays, an empty text clears, mistakes are 422', async (t) => {
+test('absent settings stay, empty texts clear, and mistakes are 422', async (t) => {
   await makeUser('prof', { full_name: 'Prof' })
   const token = await fixture.service.tokenFor('prof')
   const client = clientAs(fixture.service, { token })
@@ -69,7 +69,7 @@ test('settings: what is absent stays, an empty text clears, mistakes are 422', a
   t.deepEqual(await valueOf(client.call(getProfile)), profile)
 })
 
-test('settings: a language is cleared, or read in its usual spelling; what user interfaces need is kept', async (t) => {
+test('a language is cleared or normalized, and interface keys are kept', async (t) => {
   await makeUser('polly')
   const token = await fixture.service.tokenFor('polly')
   const client = clientAs(fixture.service, { token })

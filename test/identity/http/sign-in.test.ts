@@ -83,7 +83,7 @@ test('a user signs in with an internationalized domain as it was typed', async (
   t.is(found.json.length, 1)
 })
 
-test('a session opens reads, and changes only with its CSRF value and from the same site', async (t) => {
+test('a session reads, and changes need its CSRF value and the same site', async (t) => {
   const { csrf, headers, follow } = await openSession('csrf')
   t.is((await send('GET', '/user', { headers })).json.login, 'csrf')
   t.is((await follow()).status, 403)
@@ -92,7 +92,7 @@ test('a session opens reads, and changes only with its CSRF value and from the s
   t.is((await follow({ 'X-Csrf-Token': csrf })).status, 204)
 })
 
-test('a remembered sign-in sets a lasting cookie, and its CSRF value is of no use to another session', async (t) => {
+test('a remembered sign-in sets a cookie, and its CSRF value is its own', async (t) => {
   const { follow } = await openSession('lasting')
   const second = await signIn('lasting', password, { remember: true })
   t.true(
@@ -162,7 +162,7 @@ test('a changed password: old one needed, other sessions end, tokens stay', asyn
   t.is((await signIn('pass', newPassword)).status, 200)
 })
 
-test('a password that is close to any address of the account, or to a word of its name, is refused on every route', async (t) => {
+test("a password near the account's name or address is refused everywhere", async (t) => {
   await makeUser('wary')
   const token = await fixture.service.tokenFor('wary')
   t.is(
@@ -201,7 +201,7 @@ test('a password that is close to any address of the account, or to a word of it
   t.is((await signIn('wary')).status, 200)
 })
 
-test('GET /user tells client organizations only when asked, and no secret is ever logged', async (t) => {
+test('GET /user lists client organizations on request, and no secret is logged', async (t) => {
   const token = await fixture.service.tokenFor('eve')
   t.is(
     (await valueOf(clientAs(fixture.service, { token }).call(getCaller, { query: { check_client_org: 'true' } })))

@@ -54,7 +54,7 @@ test('every carrier of a token works, and two different ones at once do not', as
   t.is((await send('GET', '/user', { token })).status, 401)
 })
 
-test('tokens: what is refused, and with which status', async (t) => {
+test('invalid token requests are refused with their status', async (t) => {
   const basic = ['bob', password] as const
   const make = (body: unknown, name = 'bob') => send('POST', `/users/${name}/tokens`, { basic, body })
   t.is((await make({ name: 'one' })).status, 201)
@@ -112,7 +112,7 @@ test('the second shape of tokens: with and without the slash, several at once', 
   t.is((await send('DELETE', `/user/settings/tokens/access-tokens/${second.id}/`, { token })).status, 200)
 })
 
-test('a new token has no more scopes than the one that makes it', async (t) => {
+test('a new token has at most the scopes of its creator', async (t) => {
   await makeUser('narrow')
   const narrow = await fixture.service.tokenFor('narrow', ['write:user'])
   t.is(
@@ -131,7 +131,7 @@ test('a new token has no more scopes than the one that makes it', async (t) => {
   )
 })
 
-test('a token is deleted by its id or by its name; digits are an id first', async (t) => {
+test('a token is deleted by id or name, and digits mean an id first', async (t) => {
   await makeUser('namer')
   await makeUser('namesake')
   const basic = ['namer', password] as const

@@ -23,7 +23,7 @@ const { clientOf, clientOfAdmin, makeUser, send } = fixture
 test.before(fixture.start)
 test.after.always(fixture.stop)
 
-test('who sees what of a user', async (t) => {
+test('the visible fields of a user depend on the caller', async (t) => {
   const [self, other] = [await fixture.service.tokenFor('ada'), await fixture.service.tokenFor('bob')]
   const seen = (token?: string) =>
     valueOf(
@@ -47,7 +47,7 @@ test('who sees what of a user', async (t) => {
   t.is((await send('GET', '/users/hidden', { token: fixture.service.adminToken })).status, 200)
 })
 
-test('search: the middle of a name, words of a full name; addresses for site admins alone', async (t) => {
+test('search finds parts and words of names, and addresses for site admins', async (t) => {
   await makeUser('otherIt', { full_name: 'Olive Tamarind' })
   const admin = clientOfAdmin()
   const found = async (q: string, token: string) =>
@@ -127,7 +127,7 @@ test('following from both sides, paged', async (t) => {
   t.is((await send('GET', '/user/following/bob', { token: eve })).status, 404)
 })
 
-test('a user follows neither themselves nor a user who does not exist, and followers are shown to users alone', async (t) => {
+test('a user follows existing others, and users see the followers', async (t) => {
   const eve = await fixture.service.tokenFor('eve')
   t.is((await send('PUT', '/user/following/eve', { token: eve })).status, 403)
   for (const [method, path] of [
@@ -159,7 +159,7 @@ test('names and addresses are judged before they are sent', async (t) => {
   t.is(await ofAddress('bob'), 'INVALID')
 })
 
-test('an address is asked about so often only, by one user and as one user', async (t) => {
+test('address questions are limited for each user and identity', async (t) => {
   await makeUser('asker')
   const [token, as] = [await fixture.service.tokenFor('asker'), await fixture.service.tokenFor('eve')]
   const ask = (who: object, address: string, more = '') =>

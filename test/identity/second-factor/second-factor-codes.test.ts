@@ -29,7 +29,7 @@ const vectors: readonly (readonly [seconds: number, code: string])[] = [
 ]
 const rfcSeed = base32Of(Buffer.from('12345678901234567890'))
 
-test('the vectors of RFC 6238 for SHA-1: the last six of their eight digits are the code of that step', (t) => {
+test('codes are the last six digits of the vectors of RFC 6238', (t) => {
   for (const [seconds, code] of vectors) {
     t.is(codeOfStep(rfcSeed, Math.floor(seconds / 30), 8), code)
     t.is(passwords.stepOf(secret(rfcSeed), code.slice(2), new Date(seconds * 1000)), Math.floor(seconds / 30))
@@ -39,7 +39,7 @@ test('the vectors of RFC 6238 for SHA-1: the last six of their eight digits are 
 const seeds = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => base32Of(bytes))
 const instants = fc.date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
 
-test('a code is taken one step early and one step late, and tells its step; further off it is none', (t) => {
+test('a code counts one step early and late and names its step', (t) => {
   fc.assert(
     fc.property(seeds, instants, fc.integer({ min: -5, max: 5 }), (seed, now, off) => {
       const step = stepAt(now) + off
@@ -51,7 +51,7 @@ test('a code is taken one step early and one step late, and tells its step; furt
   )
 })
 
-test('what is no six digits is no code', (t) => {
+test('a code must have six digits', (t) => {
   fc.assert(
     fc.property(
       seeds,
@@ -104,7 +104,7 @@ test('a recovery code is known again however it is typed', (t) => {
   )
 })
 
-test('five bits of each byte count, all of them alike: twenty-four letters are 120 bits', (t) => {
+test('five bits of each byte count, so that 24 letters are 120 bits', (t) => {
   const letters = new Set(
     Array.from({ length: 256 }, (_, byte) =>
       makeRecoveryCode({ ...entropy, bytes: () => new Uint8Array(24).fill(byte) }).charAt(0),
@@ -135,7 +135,7 @@ test('text that is not a recovery code is recognized before any look-up', (t) =>
   }
 })
 
-test('ten recovery codes at once, no two alike; a seed has a reference of its own', (t) => {
+test('ten recovery codes are distinct, and a seed has its own reference', (t) => {
   t.is(new Set(makeRecoveryCodes(entropy)).size, 10)
   t.regex(makeSeedRef(entropy), /^[0-9a-f]{32}$/)
   t.not(makeSeedRef(entropy), makeSeedRef(entropy))
@@ -150,7 +150,7 @@ const sources = ['core', 'plugins', 'adapters', 'composition'].flatMap((folder) 
 const callersOf = (call: RegExp): readonly string[] =>
   sources.filter(({ text }) => call.test(text)).map(({ name }) => name)
 
-test('one file judges codes and uses their steps up, one uses recovery codes up, one enrolls', (t) => {
+test('one file judges codes, one uses recovery codes and one enrols', (t) => {
   const judge = ['core/identity/second-factor/one-time-codes.ts']
   t.deepEqual(callersOf(/\.stepOf\(/), judge)
   t.deepEqual(callersOf(/\.useStep\(/), judge)

@@ -68,7 +68,7 @@ const modulesOf = async (dataUrl: string, size: number): Promise<readonly boolea
   return Array.from({ length: size * size }, (_, i) => isDark(i % size, Math.floor(i / size)))
 }
 
-test('the picture is a PNG that says what an app needs, the secret included', async (t) => {
+test('the picture is a PNG with the secret for an app', async (t) => {
   const { twoFASecret, twoFAImageURL } = await offered({ basic: await makeUser('picture') })
   t.regex(twoFASecret, /^[A-Z2-7]{32}$/)
   t.true(twoFAImageURL.startsWith('data:image/png;base64,'))
@@ -107,7 +107,7 @@ test('the life of a second factor over HTTP', async (t) => {
   t.is((await send('POST', `${security}/twofa/disable`, { basic })).status, 409)
 })
 
-test('with HTTP Basic the code travels in X-OTP or under its older names, but not as two', async (t) => {
+test('HTTP Basic takes one code from X-OTP or its older names', async (t) => {
   const basic = await makeUser('headers')
   const { seed, codes } = await enrolled({ basic })
   const user = (headers: Record<string, string>) => send('GET', '/user', { basic, headers })
@@ -131,7 +131,7 @@ test('with HTTP Basic the code travels in X-OTP or under its older names, but no
   t.is((await send('GET', '/user')).headers['x-otp'], undefined)
 })
 
-test('a code is judged where it travels, and used up by what wants its caller alone', async (t) => {
+test('a code is judged and used up where it travels', async (t) => {
   const basic = await makeUser('thrifty')
   const { seed, codes } = await enrolled({ basic })
   const tokens = '/users/thrifty/tokens'
@@ -190,7 +190,7 @@ test('the response without a code explains how a program gets a token in one req
     t.regex(json.message, /POST \/users\/\{username\}\/tokens with .*HTTP Basic and .*X-OTP/)
 })
 
-test('sign-in says 405 for an enrolled account after the right password only, 404 before', async (t) => {
+test('sign-in is 405 for an enrolled account only after the right password', async (t) => {
   const basic = await makeUser('doors')
   const signIn = (text: string) => send('POST', '/user/signin', { body: { username: 'doors', password: text } })
   t.is((await signIn(password)).status, 200)
@@ -250,7 +250,7 @@ test('enrolling in a browser ends the sessions of the others', async (t) => {
   t.is((await send('GET', '/user', { token })).status, 200, 'access tokens stay')
 })
 
-test('a second factor cannot be changed while acting as another user, nor with a read-only token', async (t) => {
+test('the second factor cannot change while acting as another or read-only', async (t) => {
   await makeUser('acted')
   const sudo = { token: service.adminToken, headers: { Sudo: 'acted' } }
   t.is((await send('GET', '/user', sudo)).json.login, 'acted')
@@ -281,7 +281,7 @@ test('a site admin removes the second factor of a user, with 404 where there is 
   t.is((await send('GET', '/user', { basic })).status, 200)
 })
 
-test('a retry under one Idempotency-Key answers the same recovery codes, to the same kind of credential alone', async (t) => {
+test('a retry under one Idempotency-Key returns the same recovery codes', async (t) => {
   const basic = await makeUser('retry')
   const seed = (await offered({ basic })).twoFASecret
   const token = await service.tokenFor('retry')

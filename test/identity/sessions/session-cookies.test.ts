@@ -60,7 +60,7 @@ const known = async (): Promise<string> => {
   return username
 }
 
-test('a remember cookie beside the credential of another user is refused, and stays valid', async (t) => {
+test("a remember cookie beside another user's credential is refused", async (t) => {
   const [username, other] = [await known(), await known()]
   const jar = await signedIn(username, true)
   for (const name of ['moorage_session', '_csrf']) jar.drop(name)
@@ -78,7 +78,7 @@ test('a remember cookie beside the credential of another user is refused, and st
   t.is(await ask(await service.tokenFor(other)), 200, 'a login that has ended does not count')
 })
 
-test('a browser that is not to be remembered signs in, works, and is out after its session', async (t) => {
+test('a browser without remembering is signed out after its session', async (t) => {
   const username = await known()
   const jar = await signedIn(username)
   t.deepEqual(jar.names(), ['_csrf', 'moorage_session'])
@@ -88,7 +88,7 @@ test('a browser that is not to be remembered signs in, works, and is out after i
   t.is((await me(jar)).status, 401)
 })
 
-test('a remembered browser is in again after its session: new cookies each time, and changes work with them', async (t) => {
+test('a remembered browser resumes with new cookies, and changes work', async (t) => {
   const username = await known()
   const jar = await signedIn(username, true)
   t.deepEqual(jar.names(), ['_csrf', 'moorage_session', 'moorage_session_remember'])
@@ -107,7 +107,7 @@ test('a remembered browser is in again after its session: new cookies each time,
   t.true((listed.json as { remember: boolean }[]).every(({ remember }) => remember))
 })
 
-test('a closed browser, whose session cookies are gone, is remembered too, also on a public route', async (t) => {
+test('a browser without session cookies resumes on a public route too', async (t) => {
   const username = await known()
   const jar = await signedIn(username, true)
   jar.drop('moorage_session')
@@ -137,7 +137,7 @@ test('a copied remember cookie: the second use is refused, and all sessions end'
   t.is((await me(await signedIn(username))).status, 200)
 })
 
-test('signing out ends the remembered login with the session, and takes every cookie away', async (t) => {
+test('signing out ends the remembered login and removes every cookie', async (t) => {
   const username = await known()
   const jar = await signedIn(username, true)
   const copy = jar.copy()
@@ -161,7 +161,7 @@ test('a request from another site neither signs out nor signs in again', async (
   }
 })
 
-test('a session cannot be planted: signing in makes a new key, and ends the old session of the same browser', async (t) => {
+test('signing in makes a new session key and ends the old session', async (t) => {
   const username = await known()
   const jar = makeCookieJar()
   jar.set('moorage_session', 'planted'.repeat(7))
@@ -229,7 +229,7 @@ test('sign-in with a second factor: status, header and cookies', async (t) => {
   t.is((await me(jar)).status, 200, 'a remembered login has proven its second factor')
 })
 
-test('a user ends all other sessions; a site admin ends all of a user’s', async (t) => {
+test("a user ends all own sessions, and a site admin anyone's", async (t) => {
   const username = await known()
   const [here, elsewhere, remembered] = [
     await signedIn(username, true),

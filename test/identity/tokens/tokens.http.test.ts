@@ -60,7 +60,7 @@ for (const [algorithm, key] of [
   ['RS256', rsa],
   ['ES256', ec],
 ] as const) {
-  test(`a token is signed by ${algorithm}, tells who signs in, and holds for an hour at most`, async (t) => {
+  test(`a token signed by ${algorithm} names its user and lasts an hour at most`, async (t) => {
     const service = await startService({ settings: signing(key) })
     t.teardown(() => service.stop())
     const answer = await ask(service)
@@ -81,7 +81,7 @@ for (const [algorithm, key] of [
   })
 }
 
-test('a changed token, another key, another audience and the time after its end are refused', async (t) => {
+test('changed, foreign, misdirected and expired tokens are refused', async (t) => {
   const service = await startService({ settings: signing(ec) })
   t.teardown(() => service.stop())
   const customToken = await customTokenOf(service)
@@ -115,7 +115,7 @@ test('it never outlives the access token that asks', async (t) => {
   t.true(((await jwtVerify(customToken, createPublicKey(ec), expected)).payload.exp ?? 0) <= expTime)
 })
 
-test('the route refuses callers without a credential, sudo, and tokens that may only read; it does not exist elsewhere', async (t) => {
+test('the route refuses anonymous, sudo and read-only callers', async (t) => {
   const service = await startService({ settings: signing(ec) })
   t.teardown(() => service.stop())
   t.is((await service.send('GET', '/api/v1/user/extidp-token')).status, 401)
@@ -159,7 +159,7 @@ const wrongKeys: Readonly<
   },
 }
 for (const [what, { given, says, doctor, state }] of Object.entries(wrongKeys)) {
-  test(`with ${what} the service starts, the route says 503 and the setting, and doctor says why`, async (t) => {
+  test(`with ${what} the service starts, and the route and doctor name the setting`, async (t) => {
     const environment = settings(given())
     const service = await startService({ settings: environment })
     t.teardown(() => service.stop())
@@ -221,7 +221,7 @@ test('rotating once more under the same Idempotency-Key answers the same value',
   t.is(await status(first.json.token), 401)
 })
 
-test('rotating is for the owner alone: not by others, not by an admin who acts as the owner', async (t) => {
+test('only the owner rotates a token', async (t) => {
   const [basic, stranger] = [await person('owner'), await person('stranger')]
   const made = await valueOf(clientAs(service, { basic }).call(createSettingsToken, { body: { name: 'ci' } }))
   const path = `${tokens}/${made.id}/rotate`
@@ -237,7 +237,7 @@ test('rotating is for the owner alone: not by others, not by an admin who acts a
   t.deepEqual([await status(made.token), await status(own.token)], [401, 200])
 })
 
-test('a token for one organization is made by both shapes, says so, and reaches nothing else', async (t) => {
+test('both shapes make a confined token that reaches nothing else', async (t) => {
   const [basic, stranger] = [await person('member'), await person('founder')]
   for (const [by, username] of [
     [basic, 'Inside'],
@@ -334,7 +334,7 @@ const ownThings = [
   ['PUT', '/user/following/admin'],
 ] as const
 
-test('a user whose password must be changed reaches that change, the profile and the way out, and nothing else', async (t) => {
+test('a user with a forced password change reaches only that change', async (t) => {
   await makeUser('forced', { must_change_password: true })
   const opened = await restrictedCallersSend('POST', '/user/signin', { body: { username: 'forced', password } })
   t.is(opened.status, 200)
@@ -379,7 +379,7 @@ test('a user made without saying so need not change the password', async (t) => 
   t.is((await restrictedCallersSend('GET', '/user/emails', { basic: ['free', password] })).status, 200)
 })
 
-test('a token for one organization, or for public objects, does not reach its owner’s own things', async (t) => {
+test("a confined or public token does not reach its owner's objects", async (t) => {
   const userId = await makeUser('holder')
   const ownToken = await restrictedCallersService.tokenFor('holder')
   const [inside, outside] = await Promise.all(
@@ -416,7 +416,7 @@ test('a token for one organization, or for public objects, does not reach its ow
   t.true(outside !== inside)
 })
 
-test('refused sign-ins and Basic passwords are in the log of the account, many of them as one row with a count', async (t) => {
+test("refused sign-ins are in the account's log as one counted row", async (t) => {
   await makeUser('watched')
   const token = await restrictedCallersService.tokenFor('watched')
   for (let i = 0; i < 3; i++) {
@@ -437,7 +437,7 @@ test('refused sign-ins and Basic passwords are in the log of the account, many o
   )
 })
 
-test('an administrator unlocks by route: 204, 404 for an unknown user and for an organization, 403 for others', async (t) => {
+test('administrators unlock by route with 204, 404 or 403', async (t) => {
   await makeUser('stuck')
   for (let i = 0; i < 5; i++) await restrictedCallersSend('GET', '/user', { basic: ['stuck', 'wrong'] })
   t.is((await restrictedCallersSend('GET', '/user', { basic: ['stuck', password] })).status, 401)

@@ -30,7 +30,7 @@ test('a chart is fetched once a minute, for the same user of the same cluster', 
   t.is(await ask('1.0.0', 3, 1), 7, 'the version that the newest one resolved to')
 })
 
-test('views that are asked for at once share one fetch, each for its own user', async (t) => {
+test('concurrent views share one fetch, each for its own user', async (t) => {
   const source = stubSource([stubChart('ferry', '1.0.0')])
   const open = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
   const gone = new AbortController()
@@ -47,7 +47,7 @@ test('views that are asked for at once share one fetch, each for its own user', 
   t.is(source.asked.length, 2)
 })
 
-test('what could not be fetched is asked for again', async (t) => {
+test('a failed fetch is repeated on the next request', async (t) => {
   const source = stubSource([])
   const open = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
   for (const times of [1, 2]) {
@@ -57,7 +57,7 @@ test('what could not be fetched is asked for again', async (t) => {
   }
 })
 
-test('the cache stays within its bytes, the least recently used leaving first, and keeps nothing large', async (t) => {
+test('the cache keeps its size by evicting the least recently used', async (t) => {
   const sized = (name: string, bytes: number): Chart => ({
     ...stubChart(name, '1.0.0'),
     files: new Map([['x', new Uint8Array(bytes)]]),

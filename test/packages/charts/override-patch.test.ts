@@ -44,7 +44,7 @@ const map = fc
   )
   .map((value) => ({ ...value }) as FreeObject)
 
-test('applied to the defaults the patch gives what Helm would merge, by adding and replacing alone', (t) => {
+test("the patch applied to the defaults gives Helm's merge", (t) => {
   fc.assert(
     fc.property(map, map, (values, overrides) => {
       const patch = overridePatch(values, overrides)

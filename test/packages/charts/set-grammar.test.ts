@@ -80,7 +80,7 @@ test('--set-string keeps every value a text', (t) => {
   t.deepEqual(set('a=1,b=true,c=null,d={1,x}', 'texts'), { a: '1', b: 'true', c: 'null', d: ['1', 'x'] })
 })
 
-test('a later value is put into what is there already', (t) => {
+test('a later value is merged into existing ones', (t) => {
   t.deepEqual(set('a.list[1].x=2,a.more=1', 'typed', { a: { list: [{ x: 1 }, { x: 1, y: 1 }], keep: true } }), {
     a: { list: [{ x: 1 }, { x: 2, y: 1 }], keep: true, more: 1 },
   })
@@ -91,7 +91,7 @@ const escape = (text: string): string => text.replace(/[\\,.=[\]{}]/g, '\\$&')
 const name = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => text.isWellFormed())
 const text = fc.string({ maxLength: 20 }).filter((value) => value.isWellFormed())
 
-test('what is escaped arrives as it was, at any path', (t) => {
+test('escaped characters arrive unchanged at any path', (t) => {
   fc.assert(
     fc.property(fc.array(name, { minLength: 1, maxLength: 5 }), text, (path, value) => {
       const expected = path.reduceRight<Json>((inner, key) => Object.fromEntries([[key, inner]]), value)
@@ -100,7 +100,7 @@ test('what is escaped arrives as it was, at any path', (t) => {
   )
 })
 
-test('any line is read or refused, in linear steps, and reading it twice gives the same', (t) => {
+test('any line is parsed or refused in linear time', (t) => {
   const line = fc.string({
     unit: fc.constantFrom('a', '.', ',', '=', '[', ']', '{', '}', '\\', '0', '1', ' ', '-'),
     maxLength: 60,
@@ -113,7 +113,7 @@ test('any line is read or refused, in linear steps, and reading it twice gives t
   )
 })
 
-test('what is assigned to stays as it was, however often it is written into', (t) => {
+test('an assignment does not change its source', (t) => {
   const base: FreeObject = { a: { b: [1, { c: 1 }] }, kept: { x: 1 } }
   const before = structuredClone(base)
   const shared: Json = { y: [1] }

@@ -43,7 +43,7 @@ const umbrella = chartOf(
   },
 )
 
-test("a subchart gets its own default back where the set lacks its parent's, as if the parent had said nothing", (t) => {
+test("a subchart's default returns where the set lacks its parent's", (t) => {
   const own = { port: 80, tls: { on: false, name: 'own' }, global: {} }
   t.deepEqual(rendered(umbrella, exactValues(umbrella, {})), { lib: own, second: own })
   t.deepEqual(rendered(umbrella, exactValues(umbrella, { lib: { tls: { on: true } } })), {
@@ -69,7 +69,7 @@ const table = fc.letrec<{ value: unknown; table: FreeObject }>((tie) => ({
     .map((entries) => Object.fromEntries(entries) as FreeObject),
 })).table
 
-test('whatever the defaults are, templates see exactly the complete set', (t) => {
+test('templates see exactly the complete set over any defaults', (t) => {
   fc.assert(
     fc.property(table, table, (defaults, complete) =>
       t.deepEqual(rendered(chartOf(defaults), exactValues(chartOf(defaults), complete)), complete),
@@ -81,7 +81,7 @@ test('whatever the defaults are, templates see exactly the complete set', (t) =>
 const stored = async (of: Chart, spec: ValuesSpec): Promise<FreeObject> =>
   storedValues(of, unwrap(await composeValues(readers, of, spec)))
 
-test('only what the caller sets is stored, a list as a whole', async (t) => {
+test('only values that differ are stored, and lists as a whole', async (t) => {
   const cases: readonly (readonly [ValuesSpec, FreeObject])[] = [
     [{ values: ['replicas=1'] }, { replicas: 1 }],
     [{ values: ['image.tag=x,args[1]=b'] }, { image: { tag: 'x' }, args: ['a', 'b'] }],
@@ -137,7 +137,7 @@ const specs = table.chain((given): fc.Arbitrary<ValuesSpec> =>
   ),
 )
 
-test('what is stored gives the complete set over the defaults, and leaves other keys to the next chart', async (t) => {
+test('stored values complete the set over the defaults', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       table.filter((values) => !Object.hasOwn(values, '__proto__')),

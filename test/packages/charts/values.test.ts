@@ -86,7 +86,7 @@ for (const [index, [field, spec]] of refusals.entries()) {
   })
 }
 
-test('what needs no chart is judged before there is one', async (t) => {
+test('values are checked without a chart where possible', async (t) => {
   for (const [field, spec] of refusals.filter(([name]) => !['valuesFile', 'valuesPatch'].includes(name))) {
     const checked = await checkValuesSpec(readers, spec)
     t.true(isLeft(checked) && checked.left.message.startsWith(`${field}:`))

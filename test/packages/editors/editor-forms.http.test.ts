@@ -99,7 +99,7 @@ test.serial('with a form a model holds only the keys that the editor keeps in it
   t.false('form' in plain.json)
 })
 
-test.serial('what the form makes is installed and shown, stays out of the model, and comes back with it', async (t) => {
+test.serial('values of the form are installed, shown and kept out of the model', async (t) => {
   const client = fixture.as(fixture.owner)
   const model = (await expectStatus(fixture.put('/options/model', withForm('pilot')), 200)).json
   const made = await client.done('PUT', '/editor', model)
@@ -170,7 +170,7 @@ test.serial('a Secret of a model is shown only to who may read it in the cluster
   allow()
 })
 
-test.serial('definitions are left alone unless they are asked for', async (t) => {
+test.serial('definitions stay unless requested', async (t) => {
   const definition = fixture.api.find(
     'apiextensions.k8s.io/v1',
     'CustomResourceDefinition',

@@ -15,7 +15,7 @@ interface Deployment {
 }
 
 for (const version of ['helm3', 'helm4'] as const) {
-  test.serial(`${version}: a model that was loaded is applied as it is, changed by a patch, and removed`, async (t) => {
+  test.serial(`${version}: a model is applied, patched and removed`, async (t) => {
     const fixture = await startOnRealCluster(version)
     t.teardown(() => fixture.close())
     const namespace = await fixture.namespaceAtWork()

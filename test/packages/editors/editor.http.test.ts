@@ -84,7 +84,7 @@ withHelm.serial('a model is installed, shown, changed by a patch, and removed', 
   t.deepEqual(records('tides'), [])
 })
 
-withHelm.serial('what is installed is shown as text and as files', async (t) => {
+withHelm.serial('installed objects are shown as text and as files', async (t) => {
   await applied('charts', { a: '1' })
   const manifest = await expectStatus(fixture.put('/editor/manifest', about(configMaps, 'charts')), 200)
   t.is(manifest.headers['content-type'], 'text/plain; charset=utf-8')
@@ -128,7 +128,7 @@ withHelm.serial('a failure names the object, and no other value', async (t) => {
   t.false(JSON.stringify(task).includes('unfathomable'))
 })
 
-withHelm.serial('three ways to say what is to be removed', async (t) => {
+withHelm.serial('a removal is described in three ways', async (t) => {
   const client = fixture.as(fixture.owner)
   const ways: readonly (readonly [string, string, unknown?])[] = [
     ['way-a', '/editor', { group: 'core', version: 'v1', name: 'configmaps', releaseName: 'way-a', namespace: 'shop' }],
@@ -143,7 +143,7 @@ withHelm.serial('three ways to say what is to be removed', async (t) => {
   }
 })
 
-withHelm.serial('only what the editor made is removed by it', async (t) => {
+withHelm.serial('the editor removes only its own objects', async (t) => {
   const client = fixture.as(fixture.owner)
   const other = await client.done('POST', '/v3/releases', {
     ...chartSource(fixture.charts, 'minimal'),
@@ -407,7 +407,7 @@ const runOf = (input: object, failed: (text: string) => void = () => undefined):
 
 const input = { release: { name: 'web', namespace: 'shop' }, model: about(configMaps, 'web'), flags: { install: true } }
 
-test('a right that was lost before the start ends both tasks before anything is requested or changed', async (t) => {
+test('a right lost before the start ends both tasks without a request', async (t) => {
   const held = heldCluster()
   await held.minute('denied')
   const { deps, asked } = stage({ clusterTasks: held.deps.clusterTasks })
@@ -461,7 +461,7 @@ const openFixture = async (t: { teardown(end: () => Promise<void>): void }) => {
   return packageClient(service.send, service.adminToken, 'admin/prod')
 }
 
-test('without helm what is installed is shown, and the rest says what is missing', async (t) => {
+test('without helm installed objects are shown, and the rest is refused', async (t) => {
   const client = await openFixture(t)
   const { json } = await expectStatus(client.send('PUT', '/editor/model', about(configMaps, 'tides')), 200)
   t.deepEqual(json.resources.configMap.data, { high: '4.1' })

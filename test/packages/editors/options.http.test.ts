@@ -77,7 +77,7 @@ test.serial('options become a model, on a cluster without any editor of its own'
   t.deepEqual(json, webModel)
 })
 
-test.serial('a model as YAML, where that is asked for', async (t) => {
+test.serial('a model is YAML on request', async (t) => {
   const answer = await expectStatus(
     fixture.put('/options/model?format=yaml', {
       ...about(configMaps, 'web'),
@@ -193,7 +193,7 @@ test.serial('whole numbers beyond 2^53 pass through a preview', async (t) => {
     )
 })
 
-test.serial('what a model says of kind, name and namespace counts for nothing', async (t) => {
+test.serial('kind, name and namespace of a model are ignored', async (t) => {
   const hostile = {
     ...service,
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -273,7 +273,7 @@ test.serial('hostile bodies are refused, and nothing of them is rendered', async
   t.is(changes(), before)
 })
 
-test.serial('who may not connect is refused, and the cluster sees the caller', async (t) => {
+test.serial('a caller without the right to connect is refused before the cluster', async (t) => {
   const before = fixture.api.calls.length
   for (const path of ['/options/model', '/options/manifest', '/options/resources']) {
     t.is((await fixture.put(path, webModel, fixture.viewer)).status, 403, path)
@@ -324,19 +324,16 @@ test.serial("the cluster's own editor wins, and its charts come from its reposit
   t.is(JSON.parse(json.resources[1].data).metadata.name, 'other-config')
 })
 
-test.serial(
-  'charts of an editor are fetched once for a person who tries things out, and for each person',
-  async (t) => {
-    const fetched = (): number => fixture.charts.requests.filter((request) => request.includes('berth-')).length
-    const options = { ...about(deployments, 'web'), spec: { replicas: 1, image: 'berth:2', mode: 'cluster' } }
-    await expectStatus(fixture.put('/options/model', options), 200)
-    const before = fetched()
-    await expectStatus(fixture.put('/options/model', options), 200)
-    t.is(fetched(), before)
-    await expectStatus(fixture.put('/options/model', options, fixture.member), 200)
-    t.true(fetched() > before)
-  },
-)
+test.serial('charts of an editor are fetched once for each person', async (t) => {
+  const fetched = (): number => fixture.charts.requests.filter((request) => request.includes('berth-')).length
+  const options = { ...about(deployments, 'web'), spec: { replicas: 1, image: 'berth:2', mode: 'cluster' } }
+  await expectStatus(fixture.put('/options/model', options), 200)
+  const before = fetched()
+  await expectStatus(fixture.put('/options/model', options), 200)
+  t.is(fetched(), before)
+  await expectStatus(fixture.put('/options/model', options, fixture.member), 200)
+  t.true(fetched() > before)
+})
 
 test.serial('a caller whom the cluster does not show its editors gets the built-in one', async (t) => {
   const allow = fixture.api.rules.forbid({ user: `moorage:${fixture.member.login}`, resource: 'resourceeditors' })

@@ -83,7 +83,7 @@ test('kind, name and namespace come from the chart and the release', (t) => {
   })
 })
 
-test('whatever a caller writes, nothing of another kind, name or namespace comes out', (t) => {
+test('no input of a caller changes kind, name or namespace', (t) => {
   const key = fc.constantFrom('appsDeployment', 'secret_config', 'rbacAuthorizationClusterRole')
   const text = fc.constantFrom('kube-system', 'ClusterRoleBinding', 'cluster-admin', 'v1', '')
   const metadata = fc.dictionary(
@@ -176,7 +176,7 @@ test('instance labels follow the release where they stand, and appear nowhere el
   t.deepEqual(resources['secret_config']?.metadata['labels'], { tier: 'web' })
 })
 
-test('what an API server wrote does not go back to it', (t) => {
+test('fields that an API server wrote are not sent back', (t) => {
   const live = {
     metadata: {
       name: 'web',
@@ -319,7 +319,7 @@ const known: readonly (readonly [string, string, string, string, string])[] = [
   ['batch/v1', 'CronJob', 'web-nightly', 'web', 'batchCronJob_nightly'],
 ]
 
-test('keys are those that charts of the interface use', (t) => {
+test("keys match those of the interface's charts", (t) => {
   for (const [apiVersion, kind, name, release, key] of known)
     t.is(resourceKey({ apiVersion, kind, name }, release), key)
 })

@@ -76,7 +76,7 @@ test('a rendering as text: hooks before, manifests, hooks after', async (t) => {
   t.is(renderedText({ manifest: '', hooks: [], notes: '', release: undefined }), '')
 })
 
-test('what is not an object of Kubernetes is reported', async (t) => {
+test('a value that is not a Kubernetes object is reported', async (t) => {
   t.is(refusalOf(await parseManifest(chartTexts, 'a: [')).tag, 'EditorUnfit')
   t.is(refusalOf(await parseManifest(chartTexts, 'apiVersion: v1\nkind: Pod\nmetadata: {}\n')).tag, 'EditorUnfit')
   t.deepEqual(unwrap(await parseManifest(chartTexts, '# nothing\n---\n')), [])
@@ -155,7 +155,7 @@ test('a chart goes to helm without its defaults, and with everything else', (t) 
   t.true(chart.files.has('values.yaml'))
 })
 
-test('documents of one text, with what is missing in comments of one line', async (t) => {
+test('documents of one text have comments for missing ones', async (t) => {
   const [first] = unwrap(await parseManifest(chartTexts, manifest))
   const missing = {
     apiVersion: 'v1',
@@ -171,7 +171,7 @@ test('documents of one text, with what is missing in comments of one line', asyn
   )
 })
 
-test('what a model is about', (t) => {
+test('a model names its object', (t) => {
   const model = {
     metadata: { resource: { group: 'core', version: 'v1', name: 'pods', kind: null }, release: { name: 'web' } },
   }
@@ -277,7 +277,7 @@ test('on the wire', async (t) => {
   })
 })
 
-test('a patch that copies a long text over and over is refused before it weighs anything', (t) => {
+test('a patch that multiplies a long text is refused', (t) => {
   const document = { resources: { configMap: { data: { text: 'x'.repeat(200_000) } } } }
   const copies = Array.from({ length: 1000 }, (_, n) => ({ op: 'copy', from: '/resources/configMap', path: `/c${n}` }))
   t.regex(refusalOf(fastJsonPatches.apply(document, copies)).message, /copy too much/)
@@ -389,7 +389,7 @@ test('an unreachable cluster, and an object of another shape, are reported', asy
     )
 })
 
-test('what another program recorded, its selector bound to the release', async (t) => {
+test("another program's record is bound to the release", async (t) => {
   const release = { name: 'web', namespace: 'shop' }
   const asked: string[] = []
   const of = (spec: unknown) => clusterAppReleases.find(answering(200, { spec }, asked), release, signal)

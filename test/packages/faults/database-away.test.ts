@@ -77,39 +77,36 @@ const faults = {
 }
 
 for (const [what, fault] of Object.entries(faults)) {
-  test.serial(
-    `a database that ${what} for seconds while helm works: the work continues, and its end is reported once`,
-    async (t) => {
-      const { api, link, client, installing, object, answers } = await startLinked(t)
-      const hold = api.rules.hold({ verb: ['create', 'patch'], resource: 'services', name: /^(web|)$/ })
-      const id = await installing()
-      await untilObject({ object }, hook)
-      fault(link)
-      await sleep(1500)
-      hold.release()
-      await sleep(2500)
-      link.resume()
-      await answers()
-      const task = await client.follow(id)
-      t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
-      t.deepEqual(
-        task.events.map(({ seq }) => seq),
-        task.events.map((_, index) => index + 1),
-      )
-      t.is(task.events.at(-1)?.id, id)
-      t.is(task.events.filter((event) => event.id === id && event.status === 'Success').length, 1)
-      t.is(task.events.filter((event) => event.id === id && event.status === 'Started').length, 1)
-      const told = task.events.map(({ id: step, status, msg }) => `${step} ${status} ${msg}`)
-      t.deepEqual(
-        told.filter((line, index) => told.indexOf(line) !== index),
-        [],
-        'no event is published twice',
-      )
-      t.is(
-        api.calls.filter(({ resource, verb }) => resource === 'jobs' && (verb === 'create' || verb === 'patch')).length,
-        2,
-        'each hook once',
-      )
-    },
-  )
+  test.serial(`a database that ${what} during helm's work reports its end once`, async (t) => {
+    const { api, link, client, installing, object, answers } = await startLinked(t)
+    const hold = api.rules.hold({ verb: ['create', 'patch'], resource: 'services', name: /^(web|)$/ })
+    const id = await installing()
+    await untilObject({ object }, hook)
+    fault(link)
+    await sleep(1500)
+    hold.release()
+    await sleep(2500)
+    link.resume()
+    await answers()
+    const task = await client.follow(id)
+    t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
+    t.deepEqual(
+      task.events.map(({ seq }) => seq),
+      task.events.map((_, index) => index + 1),
+    )
+    t.is(task.events.at(-1)?.id, id)
+    t.is(task.events.filter((event) => event.id === id && event.status === 'Success').length, 1)
+    t.is(task.events.filter((event) => event.id === id && event.status === 'Started').length, 1)
+    const told = task.events.map(({ id: step, status, msg }) => `${step} ${status} ${msg}`)
+    t.deepEqual(
+      told.filter((line, index) => told.indexOf(line) !== index),
+      [],
+      'no event is published twice',
+    )
+    t.is(
+      api.calls.filter(({ resource, verb }) => resource === 'jobs' && (verb === 'create' || verb === 'patch')).length,
+      2,
+      'each hook once',
+    )
+  })
 }

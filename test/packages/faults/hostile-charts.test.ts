@@ -19,7 +19,7 @@ test.after.always(() => closeSharedHostileFixture())
 const query = (fixture: HostileFixture): string =>
   new URLSearchParams(chartSource(fixture.charts, 'hostile')).toString()
 
-test('archives that are no charts are refused by views and by installs, and nothing is changed', async (t) => {
+test('archives that are not charts are refused and change nothing', async (t) => {
   const fixture = await sharedHostileFixture(t)
   for (const [what, make] of Object.entries(hostileArchives)) {
     fixture.charts.add(offered(await make()))
@@ -36,7 +36,7 @@ test('archives that are no charts are refused by views and by installs, and noth
 
 const object = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-hostile\ndata:\n'
 
-test('templates that compute for ever or take all memory are ended, while others are served', async (t) => {
+test('endless or oversized templates are ended while others are served', async (t) => {
   // The limit ends them, whatever it is: each second of it is a second of a whole core.
   const fixture = await startHostileFixture(t, { renderSeconds: 1 })
   const templates = {
@@ -83,7 +83,7 @@ test('templates read nothing of this machine, and ask no name server', async (t)
   t.deepEqual(made?.data, { file: '', climbing: '', glob: '{}', name: '' })
 })
 
-test('a schema that points elsewhere is refused, and nothing is asked there', async (t) => {
+test('a schema with a remote reference is refused without a request', async (t) => {
   const fixture = await sharedHostileFixture(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())

@@ -125,7 +125,7 @@ killed('killed in the wait of an upgrade: what was live stays so, and the task s
   await isSound(t, house, task, source(house))
 })
 
-test.serial('killed after helm had ended, before that was written: the task succeeded, and says so', async (t) => {
+test.serial("a task whose service was killed after helm's end has succeeded", async (t) => {
   const house = await sharedPackageHouse(t)
   const hold = house.api.rules.hold({
     verb: 'list',

@@ -240,7 +240,7 @@ const startNamed = async (t: Parameters<typeof startHostileFixture>[0]) => {
 
 const expected = `Basic ${Buffer.from(`reader:${password}`).toString('base64')}`
 
-test('a chart of a named repository is installed with its credentials, which no answer shows', async (t) => {
+test("a named repository's credentials fetch the chart and stay hidden", async (t) => {
   const { fixture, named, source } = await startNamed(t)
   const task = await fixture.client.done('POST', '/v3/releases/', {
     ...source,
@@ -310,7 +310,7 @@ test('the routes for repositories are no open proxy', async (t) => {
 })
 
 for (const setting of ['off', '/nowhere/helm']) {
-  test(`without a helm (${setting}) releases are read, and what needs one says how to get it`, async (t) => {
+  test(`without a helm (${setting}) releases are read, and changes explain the remedy`, async (t) => {
     const api = await startFakeApi()
     const { charts, settings } = await startCharts(await chartOf('minimal'))
     const service = await startService({ settings: { ...settings, MOORAGE_HELM: setting } })

@@ -19,7 +19,7 @@ const about = (verb: HelmVerb, before: readonly Row[], wasAtomic = false): HelmA
   wasAtomic,
 })
 
-test('a failure says what is live, and whether it was undone', async (t) => {
+test('a failure names live objects and whether it was undone', async (t) => {
   const refused = HelmRefused('timed out')
   const ends = async (verb: HelmVerb, before: readonly Row[], after: readonly Row[], wasAtomic = false) =>
     helmResult({ pause, releases: recordsOf(after).store }, running, about(verb, before, wasAtomic), refused)
@@ -197,7 +197,7 @@ const awayFor = (rows: readonly Row[], silentReads: number, silentAmends = 0) =>
   }
 }
 
-test('a cluster that is away when helm ends is asked again, and no revision stays pending', async (t) => {
+test("a cluster that returns after helm's end has no pending revision", async (t) => {
   const pending = [
     [1, 'deployed'],
     [2, 'pending-upgrade'],
@@ -231,7 +231,7 @@ test('a cluster that is away when helm ends is asked again, and no revision stay
   t.true(gone.pauses.reduce((sum, each) => sum + each, 0) <= 20_000)
 })
 
-test('what a cluster refuses is not asked for again', async (t) => {
+test('a refused request is not repeated', async (t) => {
   const refused = awayFor([], 0)
   const releases = {
     ...refused.deps.releases,

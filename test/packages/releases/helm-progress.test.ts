@@ -60,7 +60,7 @@ const plan = (more: Partial<HelmPlan> = {}): HelmPlan => ({
 })
 const now = (): Date => new Date(0)
 
-test('creates without a name are reported by the planned name, the record is not reported', (t) => {
+test('creations without a name have the planned name', (t) => {
   const { lines, progress } = recorder()
   const follower = followHelm(progress, plan(), now)
   for (const event of [
@@ -82,7 +82,7 @@ test('creates without a name are reported by the planned name, the record is not
   ])
 })
 
-test('questions, dry runs and words of helm are not told, refusals are', (t) => {
+test('progress omits reads, dry runs and texts, and includes refusals', (t) => {
   const { lines, progress } = recorder()
   const follower = followHelm(progress, plan(), now)
   follower.onEvent({ kind: 'line', text: 'password=sesame' })
@@ -110,7 +110,7 @@ test('questions, dry runs and words of helm are not told, refusals are', (t) => 
   ])
 })
 
-test('each hook is a step, in its turn: those before by the next call, those after by the end', (t) => {
+test('each hook is a step before or after its objects', (t) => {
   const { lines, progress } = recorder()
   const follower = followHelm(
     progress,
@@ -143,7 +143,7 @@ test('each hook is a step, in its turn: those before by the next call, those aft
   ])
 })
 
-test('a chart of thousands of objects is not told line by line', (t) => {
+test('a chart of thousands of objects has bounded progress', (t) => {
   const { lines, progress } = recorder()
   const follower = followHelm(progress, plan({ objects: [] }), now)
   for (let index = 0; index < 2000; index += 1) follower.onEvent(call('PATCH', 'configmaps', `c${index}`, 201))
@@ -226,7 +226,7 @@ test('while helm waits, the reason is reported, once for each change', async (t)
   )
 })
 
-test('when helm gives up, the error says first what was not ready', async (t) => {
+test('the error of a failed wait begins with the unready object', async (t) => {
   const { progress } = recorder()
   const never = (_: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve) =>

@@ -9,7 +9,7 @@ import {
 } from '../../../core/packages/releases/kubernetes-objects.ts'
 import { objectsIn } from '../texts.ts'
 
-test('lists are taken apart, kinds are counted, and paths are guessed as clusters form them', async (t) => {
+test('lists are expanded, kinds counted and paths derived', async (t) => {
   const list = `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- {apiVersion: v1, kind: Service, metadata: {name: b, namespace: far}}\n`
   t.deepEqual(
     (await objectsIn(list)).map((object) => labelOf(object, 'shop')),

@@ -34,7 +34,7 @@ test('objects are added, changed, removed, kept and left alone', async (t) => {
   t.is(diff.objects[3]?.diff, '')
 })
 
-test('an object is the same one under a newer version of its API, and another one elsewhere', async (t) => {
+test('an object keeps its identity under a newer API version only', async (t) => {
   const at = (apiVersion: string, namespace: string): string =>
     `---\napiVersion: ${apiVersion}\nkind: Widget\nmetadata:\n  name: w\n  namespace: ${namespace}\n`
   t.is(
@@ -66,7 +66,7 @@ for (const field of ['data', 'stringData']) {
   })
 }
 
-test('what is long is cut, and said to be', async (t) => {
+test('a long difference is truncated with a notice', async (t) => {
   const long = configMap('long', `"${'x\\n'.repeat(20_000)}"`)
   const cut = await compare('', long)
   t.regex(cut.objects[0]?.diff ?? '', /… \d+ more lines\n$/)

@@ -49,7 +49,7 @@ const clusterOf = (resources: readonly object[], denied: readonly string[]) => {
   return { cluster: cluster as unknown as MemberCluster, asked }
 }
 
-test('each kind is asked about once, by the word that the cluster has for it', async (t) => {
+test('each kind is checked once by its resource name', async (t) => {
   const { cluster, asked } = clusterOf(
     [
       { name: 'maps', kind: 'Map', namespaced: true },

@@ -169,7 +169,7 @@ for (const { title, lost: operation, rows, state, after, says } of cases) {
   })
 }
 
-test('what cannot be read is unknown, and what cannot be amended is said to be pending', async (t) => {
+test('unreadable results are unknown, and unamended ones pending', async (t) => {
   const silent = await makeRecoverRelease({ pause, releases: recordsOf([], { answers: false }).store })(
     place,
     lost('upgrade', 1),

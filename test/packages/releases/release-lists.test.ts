@@ -31,7 +31,7 @@ const someOptions: fc.Arbitrary<ReleaseListOptions> = fc.record({
   filter: fc.constantFrom(undefined, '', 'web', '^a', '2$', 'nothing'),
 })
 
-test('a list is what a naive reading of the rules makes of the records', (t) => {
+test('a list agrees with a naive reading of the rules', (t) => {
   fc.assert(
     fc.property(someRecords, someOptions, (records, options) => {
       const pattern = new RegExp(options.filter ?? '')
@@ -64,7 +64,7 @@ test('a list is what a naive reading of the rules makes of the records', (t) => 
   )
 })
 
-test('without a word about statuses, releases that are deployed or failed are shown; all is everything but unknown', (t) => {
+test('lists show deployed and failed releases by default, and all but unknown', (t) => {
   t.deepEqual([...shownStatuses({})], ['deployed', 'failed'])
   t.deepEqual([...shownStatuses({ deployed: false })], ['deployed', 'failed'])
   t.deepEqual([...shownStatuses({ pending: true })], ['pending-install', 'pending-upgrade', 'pending-rollback'])
@@ -84,7 +84,7 @@ test('without a word about statuses, releases that are deployed or failed are sh
   )
 })
 
-test('an order is named by words or numbers; flags win', (t) => {
+test('an order has a word or a number, and flags win', (t) => {
   const named = (options: ReleaseListOptions): string => {
     const order = orderOf(options)
     return isLeft(order) ? order.left.tag : order.right
@@ -112,7 +112,7 @@ test('an order is named by words or numbers; flags win', (t) => {
   )
 })
 
-test('a date is read in whole seconds, and one that cannot be read comes first', (t) => {
+test('dates count in whole seconds, and unreadable ones sort first', (t) => {
   const header = (last_deployed: string) => ({ info: { status: 'deployed' as const, last_deployed } })
   t.is(lastDeployedSeconds(header('2026-05-12T09:30:00.999999999+02:00')), Date.UTC(2026, 4, 12, 7, 30) / 1000)
   t.is(lastDeployedSeconds(header('')), undefined)

@@ -68,7 +68,7 @@ test.serial('values come from a file of the chart, a patch, or lines over it', a
   t.regex(absent.error ?? '', /valuesFile: the chart has no file values-none\.yaml/)
 })
 
-test.serial('whole numbers beyond 2^53 reach helm in every form, and as a default of the chart', async (t) => {
+test.serial('integers beyond 2^53 reach helm unchanged in every form', async (t) => {
   fixture.charts.add(await echo('0.9.0', { 'values.yaml': 'id: 9223372036854775807\n' }))
   const wide = '9007199254740993'
   for (const given of [
@@ -88,23 +88,20 @@ test.serial('whole numbers beyond 2^53 reach helm in every form, and as a defaul
   }
 })
 
-test.serial(
-  'an upgrade without values keeps them, resetValues does not, reuseValues puts the new ones over them',
-  async (t) => {
-    const namespace = fixture.namespace()
-    await install(namespace, 'echo', { values: ['password=first,more=1'] })
-    await upgrade(namespace, 'echo')
-    t.deepEqual(plain(seen(namespace)), { password: 'first', fails: false, list: [], more: 1 })
-    for (const reuse of ['reuseValues', 'resetThenReuseValues']) {
-      await upgrade(namespace, 'echo', { [reuse]: true, values: [`${reuse}=1`] })
-      t.like(seen(namespace), { password: 'first', more: 1, [reuse]: 1 })
-    }
-    await upgrade(namespace, 'echo', { resetValues: true })
-    t.deepEqual(plain(seen(namespace)), { password: '', fails: false, list: [] })
-  },
-)
+test.serial('upgrades keep, reset or reuse values by their options', async (t) => {
+  const namespace = fixture.namespace()
+  await install(namespace, 'echo', { values: ['password=first,more=1'] })
+  await upgrade(namespace, 'echo')
+  t.deepEqual(plain(seen(namespace)), { password: 'first', fails: false, list: [], more: 1 })
+  for (const reuse of ['reuseValues', 'resetThenReuseValues']) {
+    await upgrade(namespace, 'echo', { [reuse]: true, values: [`${reuse}=1`] })
+    t.like(seen(namespace), { password: 'first', more: 1, [reuse]: 1 })
+  }
+  await upgrade(namespace, 'echo', { resetValues: true })
+  t.deepEqual(plain(seen(namespace)), { password: '', fails: false, list: [] })
+})
 
-test.serial('what a user sets is stored, and defaults come from the chart of each revision', async (t) => {
+test.serial("only user values are stored beside each revision's chart", async (t) => {
   const defaults = (tag: string) => ({ 'values.yaml': `replicas: 1\nimage: {name: nginx, tag: "${tag}"}\nlist: [a]\n` })
   fixture.charts.add(await echo('0.1.0', defaults('1.0')))
   fixture.charts.add(await echo('0.2.0', defaults('2.0')))
@@ -143,7 +140,7 @@ test.serial('what a user sets is stored, and defaults come from the chart of eac
   t.deepEqual((await content(namespace)).config ?? {}, {})
 })
 
-test.serial('a record that stores the defaults of its chart keeps them, with a warning that names them', async (t) => {
+test.serial('a record with stored chart defaults keeps them with a warning', async (t) => {
   const namespace = fixture.namespace()
   // The complete set, as this service once stored it.
   await install(namespace, 'echo', {
@@ -162,7 +159,7 @@ test.serial('a record that stores the defaults of its chart keeps them, with a w
   t.deepEqual((await content(namespace)).config, { replicas: 3 })
 })
 
-test.serial('versions: the newest stable one, a range, and what is before a release only with devel', async (t) => {
+test.serial('a version is the newest stable one or fits a range', async (t) => {
   const namespace = fixture.namespace()
   const chartIn = async (): Promise<string> => (await content(namespace)).chart.metadata.version
   t.is((await install(namespace, 'echo')).state, 'succeeded')
@@ -192,7 +189,7 @@ test.serial('partOf, description, createNamespace and maxHistory reach the recor
   )
 })
 
-test.serial('an upgrade with install makes a release, in the namespace default unless told', async (t) => {
+test.serial('an upgrade with install creates a release in its namespace', async (t) => {
   const namespace = fixture.namespace()
   t.is((await client.send('PUT', `${releases}/web/`, { ...fixture.chart('echo'), namespace })).status, 404)
   t.is((await upgrade(namespace, 'echo', { install: true })).state, 'succeeded')
@@ -201,60 +198,53 @@ test.serial('an upgrade with install makes a release, in the namespace default u
   t.like(fresh, { state: 'succeeded', result: { release: 'nowhere-yet', namespace: 'default', revision: 1 } })
 })
 
-test.serial(
-  'a release is found without its namespace where there is one of its name, by body or by query',
-  async (t) => {
-    const namespace = fixture.namespace()
-    await client.done('POST', `${releases}/`, { ...fixture.chart('minimal'), releaseName: 'only', namespace })
-    const found = await client.done('PUT', `${releases}/only/`, fixture.chart('minimal'))
-    t.like(found.result, { namespace, revision: 2 })
-    await client.done('POST', `${releases}/`, {
-      ...fixture.chart('minimal'),
-      releaseName: 'only',
-      namespace: fixture.namespace(),
-    })
-    for (const [method, path, body] of [
-      ['PUT', 'only/', fixture.chart('minimal')],
-      ['DELETE', 'only/', undefined],
-      ['POST', 'only/rollback', {}],
-    ] as const) {
-      const answer = await client.send(method, `${releases}/${path}`, body)
-      t.is(answer.status, 400, answer.text)
-      t.true(answer.json.message.includes(namespace))
-    }
-    const gone = await client.done(
-      'DELETE',
-      `${releases}/only/?namespace=${namespace}&purge=false&disable_hooks=true&timeout=60`,
-    )
-    t.like(gone, { state: 'succeeded', result: { status: 'uninstalled' } })
-    t.is((await client.send('POST', `${releases}/only/rollback`, { namespace, version: 9 })).status, 404)
-  },
-)
+test.serial('a release is found by its name without a namespace', async (t) => {
+  const namespace = fixture.namespace()
+  await client.done('POST', `${releases}/`, { ...fixture.chart('minimal'), releaseName: 'only', namespace })
+  const found = await client.done('PUT', `${releases}/only/`, fixture.chart('minimal'))
+  t.like(found.result, { namespace, revision: 2 })
+  await client.done('POST', `${releases}/`, {
+    ...fixture.chart('minimal'),
+    releaseName: 'only',
+    namespace: fixture.namespace(),
+  })
+  for (const [method, path, body] of [
+    ['PUT', 'only/', fixture.chart('minimal')],
+    ['DELETE', 'only/', undefined],
+    ['POST', 'only/rollback', {}],
+  ] as const) {
+    const answer = await client.send(method, `${releases}/${path}`, body)
+    t.is(answer.status, 400, answer.text)
+    t.true(answer.json.message.includes(namespace))
+  }
+  const gone = await client.done(
+    'DELETE',
+    `${releases}/only/?namespace=${namespace}&purge=false&disable_hooks=true&timeout=60`,
+  )
+  t.like(gone, { state: 'succeeded', result: { status: 'uninstalled' } })
+  t.is((await client.send('POST', `${releases}/only/rollback`, { namespace, version: 9 })).status, 404)
+})
 
-test.serial(
-  'a dry run of the client alone asks the cluster for nothing that changes, and shows definitions where they are wanted',
-  async (t) => {
-    const namespace = fixture.namespace()
-    const before = fixture.fake.calls.length
-    const task = await install(namespace, 'definitions', { clientOnly: true, includeCRDs: true })
-    t.is(task.state, 'succeeded', task.error)
-    t.deepEqual(
-      task.result.diff.objects
-        .map(({ object }: { object: string }) => object)
-        .filter((object: string) => object.startsWith('CustomResourceDefinition')).length,
-      1,
-    )
-    t.deepEqual(
-      fixture.fake.calls
-        .slice(before)
-        .filter(
-          ({ verb, group }) =>
-            ['create', 'update', 'patch', 'delete'].includes(verb) && group !== 'authorization.k8s.io',
-        ),
-      [],
-    )
-  },
-)
+test.serial('a client dry run changes nothing and shows definitions on request', async (t) => {
+  const namespace = fixture.namespace()
+  const before = fixture.fake.calls.length
+  const task = await install(namespace, 'definitions', { clientOnly: true, includeCRDs: true })
+  t.is(task.state, 'succeeded', task.error)
+  t.deepEqual(
+    task.result.diff.objects
+      .map(({ object }: { object: string }) => object)
+      .filter((object: string) => object.startsWith('CustomResourceDefinition')).length,
+    1,
+  )
+  t.deepEqual(
+    fixture.fake.calls
+      .slice(before)
+      .filter(
+        ({ verb, group }) => ['create', 'update', 'patch', 'delete'].includes(verb) && group !== 'authorization.k8s.io',
+      ),
+    [],
+  )
+})
 
 test.serial('definitions that differ are reported, and do not change', async (t) => {
   const namespace = fixture.namespace()
@@ -279,22 +269,19 @@ test.serial('definitions that differ are reported, and do not change', async (t)
   t.deepEqual(definition(), crd)
 })
 
-test.serial(
-  'what does not become ready is named with its reason, first in the error, and what is live is said',
-  async (t) => {
-    const namespace = fixture.namespace()
-    await install(namespace, 'harbour', { values: ['hooks.isOn=false'], wait: true, timeout: 60 })
-    const task = await upgrade(namespace, 'harbour', {
-      values: ['hooks.isOn=false,outcome=fail'],
-      wait: true,
-      timeout: '3s',
-    })
-    t.is(task.state, 'failed')
-    t.regex(task.error ?? '', /^Not ready: Deployment web \(pod web-[^:]+: container harbour: CrashLoopBackOff/)
-    t.is(task.message, 'Revision 1 is live; revision 2 is recorded as failed.')
-    t.like(task.result, { revision: 2, status: 'failed', live: 1 })
-  },
-)
+test.serial('an unready object is named first, with its reason and the live ones', async (t) => {
+  const namespace = fixture.namespace()
+  await install(namespace, 'harbour', { values: ['hooks.isOn=false'], wait: true, timeout: 60 })
+  const task = await upgrade(namespace, 'harbour', {
+    values: ['hooks.isOn=false,outcome=fail'],
+    wait: true,
+    timeout: '3s',
+  })
+  t.is(task.state, 'failed')
+  t.regex(task.error ?? '', /^Not ready: Deployment web \(pod web-[^:]+: container harbour: CrashLoopBackOff/)
+  t.is(task.message, 'Revision 1 is live; revision 2 is recorded as failed.')
+  t.like(task.result, { revision: 2, status: 'failed', live: 1 })
+})
 
 test.serial('a rollback with recreate deletes the pods of the workloads, and of nothing else', async (t) => {
   const namespace = fixture.namespace()

@@ -37,7 +37,7 @@ const operations = (namespace: string): readonly (readonly [string, string, obje
   ['DELETE', `${releases}/web/`, { namespace }],
 ]
 
-test.serial('who may not connect starts nothing, and an outsider learns nothing', async (t) => {
+test.serial('a caller without the right to connect starts nothing', async (t) => {
   const namespace = fixture.namespace()
   await fixture.as(fixture.owner).done('POST', `${releases}/`, installBody(namespace))
   const before = fixture.fake.calls.length
@@ -59,25 +59,22 @@ test.serial('who may not connect starts nothing, and an outsider learns nothing'
   t.is(fixture.fake.calls.length, before)
 })
 
-test.serial(
-  'a task works as the person who asked, on their cluster and on no other, and only its tenant sees it',
-  async (t) => {
-    const namespace = fixture.namespace()
-    const [before, twinBefore] = [fixture.fake.calls.length, fixture.twin.calls.length]
-    const task = await fixture.as(fixture.member).done('POST', `${releases}/`, installBody(namespace))
-    t.is(task.state, 'succeeded', task.error)
-    const users = new Set(fixture.fake.calls.slice(before).map(({ user }) => user))
-    t.deepEqual([...users], [`moorage:${fixture.member.login}`])
-    t.is(fixture.twin.calls.length, twinBefore)
-    t.is((await fixture.service.send('GET', `/api/v1/tasks/${task.id}`, { token: fixture.stranger.token })).status, 404)
-    // The twin: the other organization's cluster of the same name, by the same words.
-    const theirs = await fixture
-      .as(fixture.stranger, `${fixture.otherOrg}/prod`)
-      .done('POST', `${releases}/`, installBody('default'))
-    t.is(theirs.state, 'succeeded', theirs.error)
-    t.is((await fixture.service.send('GET', `/api/v1/tasks/${theirs.id}`, { token: fixture.owner.token })).status, 404)
-  },
-)
+test.serial('a task runs as its requester and is visible to its tenant only', async (t) => {
+  const namespace = fixture.namespace()
+  const [before, twinBefore] = [fixture.fake.calls.length, fixture.twin.calls.length]
+  const task = await fixture.as(fixture.member).done('POST', `${releases}/`, installBody(namespace))
+  t.is(task.state, 'succeeded', task.error)
+  const users = new Set(fixture.fake.calls.slice(before).map(({ user }) => user))
+  t.deepEqual([...users], [`moorage:${fixture.member.login}`])
+  t.is(fixture.twin.calls.length, twinBefore)
+  t.is((await fixture.service.send('GET', `/api/v1/tasks/${task.id}`, { token: fixture.stranger.token })).status, 404)
+  // The twin: the other organization's cluster of the same name, by the same words.
+  const theirs = await fixture
+    .as(fixture.stranger, `${fixture.otherOrg}/prod`)
+    .done('POST', `${releases}/`, installBody('default'))
+  t.is(theirs.state, 'succeeded', theirs.error)
+  t.is((await fixture.service.send('GET', `/api/v1/tasks/${theirs.id}`, { token: fixture.owner.token })).status, 404)
+})
 
 const bad: readonly (readonly [string, object])[] = [
   ['releaseName', { releaseName: 'Web' }],
@@ -108,7 +105,7 @@ const bad: readonly (readonly [string, object])[] = [
   ['kv_pairs', { kv_pairs: [{ V: 1 }] }],
   ['createNamespace', { createNamespace: 'true' }],
 ]
-test.serial('wrong options are refused by 422 that names the field, and nothing is asked or written', async (t) => {
+test.serial('wrong options are 422 with the field and write nothing', async (t) => {
   const namespace = fixture.namespace()
   const before = fixture.fake.calls.length
   for (const [field, wrong] of bad) {
@@ -163,28 +160,25 @@ test.serial('of two installations of one name at once exactly one is accepted', 
   t.regex(later.json.message, /revision 1, deployed\. Upgrade it/)
 })
 
-test.serial(
-  'the same request with the same response-id is answered as before, another request with it is refused',
-  async (t) => {
-    const namespace = fixture.namespace()
-    const client = fixture.as(fixture.owner)
-    for (const [method, path, body] of operations(namespace)) {
-      const at = `${path}?response-id=${randomUUID()}`
-      const first = await expectStatus(client.send(method, at, body), 200)
-      t.is((await client.follow(first.json.id)).state, 'succeeded', `${method} ${path}`)
-      const second = await expectStatus(client.send(method, at, body), 200)
-      t.deepEqual(second.json, first.json, `${method} ${path}`)
-      t.is(
-        (await client.send(method, at, { ...body, ...(method === 'DELETE' ? { purge: false } : { timeout: 77 }) }))
-          .status,
-        422,
-        `${method} ${path}`,
-      )
-    }
-  },
-)
+test.serial('a repeated response-id gets the first answer, and other input a refusal', async (t) => {
+  const namespace = fixture.namespace()
+  const client = fixture.as(fixture.owner)
+  for (const [method, path, body] of operations(namespace)) {
+    const at = `${path}?response-id=${randomUUID()}`
+    const first = await expectStatus(client.send(method, at, body), 200)
+    t.is((await client.follow(first.json.id)).state, 'succeeded', `${method} ${path}`)
+    const second = await expectStatus(client.send(method, at, body), 200)
+    t.deepEqual(second.json, first.json, `${method} ${path}`)
+    t.is(
+      (await client.send(method, at, { ...body, ...(method === 'DELETE' ? { purge: false } : { timeout: 77 }) }))
+        .status,
+      422,
+      `${method} ${path}`,
+    )
+  }
+})
 
-test.serial('a release that another helm left pending is not touched, and the caller gets advice', async (t) => {
+test.serial('a pending release of another helm is left alone with advice', async (t) => {
   const namespace = fixture.namespace()
   const client = fixture.as(fixture.owner)
   await client.done('POST', `${releases}/`, installBody(namespace))
@@ -210,7 +204,7 @@ test.serial('a release that another helm left pending is not touched, and the ca
   })
 })
 
-test.serial('rights are asked again when the work begins', async (t) => {
+test.serial('rights are checked again when the work begins', async (t) => {
   const namespace = fixture.namespace()
   const held = fixture.fake.rules.hold({
     user: `moorage:${fixture.member.login}`,
@@ -270,7 +264,7 @@ test.serial('a revoked token begins nothing any more', async (t) => {
   t.deepEqual(changing(cluster.calls), [])
 })
 
-test.serial('a cluster that was replaced by another one under its name is not the one that was meant', async (t) => {
+test.serial('a cluster that was replaced under its name is refused', async (t) => {
   const person = await fixture.people.person('mover')
   const org = await fixture.people.organization(person)
   const [first, second] = await Promise.all([startFakeApi(), startFakeApi()])
@@ -293,7 +287,7 @@ test.serial('a cluster that was replaced by another one under its name is not th
   t.deepEqual([...changing(first.calls), ...changing(second.calls)], [])
 })
 
-test.serial('what the cluster would refuse is found out before anything is changed', async (t) => {
+test.serial("the cluster's refusal is found before a change", async (t) => {
   const namespace = fixture.namespace()
   const allow = fixture.fake.rules.forbid({ resource: 'deployments', verb: 'create' })
   const before = fixture.fake.calls.length
@@ -307,7 +301,7 @@ test.serial('what the cluster would refuse is found out before anything is chang
   t.deepEqual(changing(fixture.fake.calls.slice(before)), [])
 })
 
-test.serial('a release whose record would be too large is refused, and the large files are named', async (t) => {
+test.serial('a release with an oversized record is refused with its large files', async (t) => {
   const noise = Array.from({ length: 60_000 }, () => randomUUID()).join('\n')
   fixture.charts.add(await echo('9.0.0', { 'files/noise.txt': noise }))
   const namespace = fixture.namespace()
@@ -323,7 +317,7 @@ test.serial('a release whose record would be too large is refused, and the large
 })
 
 const planted = 'Zanzibar-lighthouse-42'
-test.serial('no value is written or told anywhere: not in the database, events, results, audit or log', async (t) => {
+test.serial('values appear in no database, event, result, audit row or log', async (t) => {
   const namespace = fixture.namespace()
   const client = fixture.as(fixture.owner)
   const secretly = {
@@ -412,45 +406,41 @@ const said = (task: { readonly message: string; readonly error?: string }): stri
   `${task.message} | ${task.error ?? ''}`
 
 for (const atomic of [false, true]) {
-  test.serial(
-    `a cancelled upgrade${atomic ? ' that undoes' : ''} leaves the former revision live, and says it`,
-    async (t) => {
-      const namespace = cancelFixture.namespace()
-      const client = cancelFixture.as(cancelFixture.owner)
-      await client.done('POST', `${releases}/`, {
-        ...cancelFixture.chart('harbour'),
-        releaseName: 'web',
-        namespace,
-        ...quick,
-      })
-      const id = await client.accepted('PUT', `${releases}/web/`, {
-        ...cancelFixture.chart('harbour'),
-        namespace,
-        ...hanging,
-        atomic,
-      })
-      await isWaiting(namespace)
-      t.is((await client.cancel(id)).status, 202)
-      const task = await client.follow(id)
-      t.is(task.state, 'cancelled', said(task))
-      t.is(
-        task.message,
-        `Stopped as asked. ${atomic ? 'Revision 3 is live. The upgrade was rolled back.' : 'Revision 1 is live; revision 2 is recorded as failed.'}`,
-      )
-      t.deepEqual(
-        await statuses(namespace),
-        atomic ? ['1 superseded', '2 failed', '3 deployed'] : ['1 deployed', '2 failed'],
-      )
-      t.is(
-        (await client.done('PUT', `${releases}/web/`, { ...cancelFixture.chart('harbour'), namespace, ...quick }))
-          .state,
-        'succeeded',
-      )
-    },
-  )
+  test.serial(`a cancelled upgrade${atomic ? ' with undo' : ''} leaves the former revision live`, async (t) => {
+    const namespace = cancelFixture.namespace()
+    const client = cancelFixture.as(cancelFixture.owner)
+    await client.done('POST', `${releases}/`, {
+      ...cancelFixture.chart('harbour'),
+      releaseName: 'web',
+      namespace,
+      ...quick,
+    })
+    const id = await client.accepted('PUT', `${releases}/web/`, {
+      ...cancelFixture.chart('harbour'),
+      namespace,
+      ...hanging,
+      atomic,
+    })
+    await isWaiting(namespace)
+    t.is((await client.cancel(id)).status, 202)
+    const task = await client.follow(id)
+    t.is(task.state, 'cancelled', said(task))
+    t.is(
+      task.message,
+      `Stopped as asked. ${atomic ? 'Revision 3 is live. The upgrade was rolled back.' : 'Revision 1 is live; revision 2 is recorded as failed.'}`,
+    )
+    t.deepEqual(
+      await statuses(namespace),
+      atomic ? ['1 superseded', '2 failed', '3 deployed'] : ['1 deployed', '2 failed'],
+    )
+    t.is(
+      (await client.done('PUT', `${releases}/web/`, { ...cancelFixture.chart('harbour'), namespace, ...quick })).state,
+      'succeeded',
+    )
+  })
 
   test.serial(
-    `a cancelled install${atomic ? ' that undoes leaves no release' : ' leaves a failed revision'}`,
+    `a cancelled install${atomic ? ' with undo leaves no release' : ' leaves a failed revision'}`,
     async (t) => {
       const namespace = cancelFixture.namespace()
       const client = cancelFixture.as(cancelFixture.owner)

@@ -30,7 +30,7 @@ const list = async (query: string, body?: unknown): Promise<readonly string[]> =
   return (json as readonly Row[]).map(({ name, version, info }) => `${name} ${version} ${info.status}`)
 }
 
-test('a list shows the newest revision of each release, trimmed, and whole when asked', async (t) => {
+test("a list shows each release's newest revision, whole on request", async (t) => {
   const web: RecordOf = { name: 'web', namespace: 'rows', version: 2, notes: 'Visit us', config: { replicas: 3 } }
   await put([{ ...web, version: 1, status: 'superseded' }, web])
   const [row, ...others] = (await expectStatus(fixture.get('/v3/releases/?namespace=rows'), 200)).json
@@ -53,7 +53,7 @@ test('a list shows the newest revision of each release, trimmed, and whole when 
   )
 })
 
-test('options come in the query, in the body, or in both; then the query wins', async (t) => {
+test('options come from query and body, and the query wins', async (t) => {
   const deployed = (name: string, second: number): RecordOf => ({
     name,
     namespace: 'options',
@@ -84,7 +84,7 @@ test('options come in the query, in the body, or in both; then the query wins', 
   t.true((await list('')).length >= 3, 'without a namespace all of them are listed')
 })
 
-test.serial('wrong options are refused, and nothing is asked', async (t) => {
+test.serial('wrong options are refused without a request', async (t) => {
   const before = fixture.fake.calls.length
   const refused = async (status: number, query: string, body?: unknown): Promise<void> => {
     const answer = await fixture.get(`/v3/releases${query}`, fixture.owner, body)
@@ -249,7 +249,7 @@ const byName = (list: readonly RecordOf[]): readonly RecordOf[] => list.toSorted
 const byDate = (list: readonly RecordOf[]): readonly RecordOf[] =>
   list.toSorted((a, b) => Date.parse(a.lastDeployed ?? '') - Date.parse(b.lastDeployed ?? ''))
 
-test.serial('a page of a long list fetches what it shows, once', async (t) => {
+test.serial('a page of a long list fetches its rows once', async (t) => {
   const shown = byName(newest.filter(({ status }) => status !== 'pending-upgrade')).slice(30, 55)
   t.deepEqual(names(await rows('?limit=25&offset=30')), names(shown))
   t.is(fetched(), 25)
@@ -257,35 +257,32 @@ test.serial('a page of a long list fetches what it shows, once', async (t) => {
   t.is(fetched(), 25)
 })
 
-test.serial(
-  'a whole list has each release once, in the order that was asked for, and is asked from the cluster once',
-  async (t) => {
-    const all = await rows('?all=true')
-    t.deepEqual(
-      all.map(({ name, version, info }) => [name, version, info.status]),
-      byName(newest).map(({ name, version, status }) => [name, version, status]),
-    )
-    t.is(fetched(), 400)
-    const before = bigListFixture.fake.calls.length
-    t.deepEqual(names(await rows('?all=true&sort=date')), names(byDate(newest)))
-    t.deepEqual(names(await rows('?all=true&sort=date-desc')), names(byDate(newest).toReversed()))
-    t.deepEqual(
-      names(await rows('?all=true&sort=name-desc&filter=7%24')),
-      names(byName(newest.filter(({ name }) => name.endsWith('7'))).toReversed()),
-    )
-    t.deepEqual(
-      names(await rows('?pending=true')),
-      names(byName(newest.filter(({ status }) => status === 'pending-upgrade'))),
-    )
-    t.deepEqual(
-      names(await rows('?namespace=team-3&all=true')),
-      names(byName(newest.filter(({ namespace }) => namespace === 'team-3'))),
-    )
-    // Four pages of metadata for each list of all namespaces, one for the namespace.
-    t.deepEqual(
-      bigListFixture.fake.calls.slice(before).map(({ verb }) => verb),
-      Array.from({ length: 4 * 4 + 1 }, () => 'list'),
-    )
-    t.is((await rows('?superseded=true')).length, 1600)
-  },
-)
+test.serial('a whole list has each release once, in order, from one request', async (t) => {
+  const all = await rows('?all=true')
+  t.deepEqual(
+    all.map(({ name, version, info }) => [name, version, info.status]),
+    byName(newest).map(({ name, version, status }) => [name, version, status]),
+  )
+  t.is(fetched(), 400)
+  const before = bigListFixture.fake.calls.length
+  t.deepEqual(names(await rows('?all=true&sort=date')), names(byDate(newest)))
+  t.deepEqual(names(await rows('?all=true&sort=date-desc')), names(byDate(newest).toReversed()))
+  t.deepEqual(
+    names(await rows('?all=true&sort=name-desc&filter=7%24')),
+    names(byName(newest.filter(({ name }) => name.endsWith('7'))).toReversed()),
+  )
+  t.deepEqual(
+    names(await rows('?pending=true')),
+    names(byName(newest.filter(({ status }) => status === 'pending-upgrade'))),
+  )
+  t.deepEqual(
+    names(await rows('?namespace=team-3&all=true')),
+    names(byName(newest.filter(({ namespace }) => namespace === 'team-3'))),
+  )
+  // Four pages of metadata for each list of all namespaces, one for the namespace.
+  t.deepEqual(
+    bigListFixture.fake.calls.slice(before).map(({ verb }) => verb),
+    Array.from({ length: 4 * 4 + 1 }, () => 'list'),
+  )
+  t.is((await rows('?superseded=true')).length, 1600)
+})

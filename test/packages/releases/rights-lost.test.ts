@@ -81,7 +81,7 @@ const loseWhile = async (
   return { end, amended }
 }
 
-test('a rollback under way is ended, leaves nothing pending, and tells nothing of the release', async (t) => {
+test('a running rollback ends without a pending revision or disclosure', async (t) => {
   const { end, amended } = await loseWhile(t, (deps) => rollbackReleaseKind(deps), 'pending-rollback', {
     revision: 1,
     description: 'back',
@@ -98,7 +98,7 @@ for (const [title, make] of [
   ['an uninstallation', uninstallReleaseKind],
   ['a removal by an editor', deleteEditorKind],
 ] as const) {
-  test(`${title} under way is ended, and says what removes the rest`, async (t) => {
+  test(`${title} under way is ended with its remedy`, async (t) => {
     const { end, amended } = await loseWhile(t, (deps) => make(deps), undefined, {})
     t.deepEqual(amended, [])
     t.regex(end.message, /right to connect to the cluster was lost.*uninstalling it again removes the rest/)
@@ -119,7 +119,7 @@ for (const [title, make] of [
   })
 }
 
-test('what an editor is to apply is not applied any more', async (t) => {
+test('waiting work of an editor is not applied any more', async (t) => {
   const model = {
     metadata: {
       resource: { group: '', version: 'v1', name: 'configmaps', kind: 'ConfigMap', scope: 'Namespaced' },

@@ -74,7 +74,7 @@ test.serial('a driver is set in any case, singular or plural, in one row', async
   t.is(nameOf(await expectStatus(fixture.get(`${path}/default`), 200)), 'Secret')
 })
 
-test.serial('what is no driver for a cluster is refused and changes nothing', async (t) => {
+test.serial('an invalid driver of a cluster is refused and changes nothing', async (t) => {
   await expectStatus(set('ConfigMap'), 200)
   for (const name of ['memory', 'sql', 'Secret ', 'file', 7, {}, 'x'.repeat(100)])
     t.is((await set(name)).status, 422, JSON.stringify(name))
@@ -88,7 +88,7 @@ test.serial('what is no driver for a cluster is refused and changes nothing', as
   t.is(nameOf(await expectStatus(fixture.get(path), 200)), 'ConfigMap')
 })
 
-test.serial('who may not connect to the cluster sets nothing', async (t) => {
+test.serial('a caller without the right to connect sets nothing', async (t) => {
   await expectStatus(set('ConfigMap'), 200)
   t.is((await set('Secret', fixture.viewer)).status, 403)
   t.is((await set('Secret', fixture.stranger)).status, 404)
@@ -98,7 +98,7 @@ test.serial('who may not connect to the cluster sets nothing', async (t) => {
   t.is(nameOf(await expectStatus(set('Secret', fixture.member), 200)), 'Secret')
 })
 
-test.serial('reads use the driver of the cluster, and another owner of the same cluster has another', async (t) => {
+test.serial('reads use the driver of the cluster for its owner', async (t) => {
   fixture.fake.put(await recordObject('Secret', { name: 'in-secret', namespace: 'drivers', version: 1 }))
   fixture.fake.put(await recordObject('ConfigMap', { name: 'in-map', namespace: 'drivers', version: 1 }))
   await expectStatus(

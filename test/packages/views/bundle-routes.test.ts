@@ -109,7 +109,7 @@ test('a chart that is no bundle is shown as one of itself', async (t) => {
   })
 })
 
-test('what a client sends back with its choices made becomes an order', async (t) => {
+test('a view with its choices becomes an order', async (t) => {
   const { json: view } = await expectStatus(fixture.ask('GET', '/bundleview', { query: fixture.source('fleet') }), 200)
   const chosen = {
     ...view,
@@ -234,7 +234,7 @@ test('an order of a bundle that is not there, or of a folder, is refused', async
   )
 })
 
-test('a bundle that cannot be read is refused with its place; one that wants a helm says so', async (t) => {
+test('an unreadable bundle is refused with its position', async (t) => {
   const broken = await fixture.ask('GET', '/bundleview', { query: fixture.source('broken-fleet') })
   t.is(broken.status, 422)
   t.regex(broken.json.message, /spec\.packages\.2: one of chart, bundle and oneOf is expected/)

@@ -39,7 +39,7 @@ const finder = (helm = noHelm) =>
 const told = <A>(result: Either<{ readonly tag: string; readonly message: string }, A>): A | string =>
   isLeft(result) ? `${result.left.tag}: ${result.left.message}` : result.right
 
-test('only a chart that looks like a bundle is rendered, and only where its template is no plain YAML', async (t) => {
+test('a chart is rendered only for a bundle template that is not plain YAML', async (t) => {
   const plain = await finder()(fetched(bundleChart('fleet', chartOf('a'))), reader(), signal)
   t.like(told(plain), { name: 'b', namespace: 'boats' })
   t.is(
@@ -127,7 +127,7 @@ test('a chart that is no bundle is shown as a bundle of itself', async (t) => {
   })
 })
 
-test('a bundle is expanded with all that it names; only its own charts can be required', async (t) => {
+test('a bundle expands its charts, and only those can be required', async (t) => {
   const charts = [
     bundleChart(
       'fleet',
@@ -232,7 +232,7 @@ for (const [what, charts, message] of tooMuch)
   test(`a view is refused for ${what}`, async (t) =>
     t.regex(String(await fixture(charts)('top')), new RegExp(`^ChartRefused: .*${message.source}`)))
 
-test('a missing chart and an unreachable repository are reported for the requested chart', async (t) => {
+test('missing charts and repositories are reported for the requested chart', async (t) => {
   t.regex(String(await fixture([])('top')), /^ChartMissing: /)
   const away: ChartSource = { fetch: async () => left(ChartSourceUnreachable('It is away.')) }
   t.is(await fixture([], noHelm, away)('top'), 'ChartSourceUnreachable: It is away.')

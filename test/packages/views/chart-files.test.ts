@@ -148,7 +148,7 @@ test('a package view has the values files, the defaults first, and the schema', 
   t.deepEqual(isRight(bare) ? Object.keys(bare.right) : bare.left, ['description', 'name', 'version', 'sourceRef'])
 })
 
-test('files of values are at the root of the chart, and OpenAPI comes before the schema of Helm', async (t) => {
+test("values files are at the chart's root, and OpenAPI precedes the schema", async (t) => {
   const files = {
     'values-b.yaml': 'b: 1',
     'values-a.yaml': '',

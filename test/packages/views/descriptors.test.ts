@@ -62,7 +62,7 @@ const icons: readonly (readonly [string, unknown, unknown])[] = [
   ['a name of Object', 'https://x/y.constructor', { src: 'https://x/y.constructor' }],
 ]
 for (const [what, given, expected] of icons)
-  test(`an icon by its address alone: ${what}`, (t) => t.deepEqual(iconOf(given as Json), expected as never))
+  test(`an icon is shown by its address: ${what}`, (t) => t.deepEqual(iconOf(given as Json), expected as never))
 
 test('the type of a picture follows the last extension alone', (t) => {
   t.is(pictureTypeOf('a.png'), 'image/png')
@@ -70,7 +70,7 @@ test('the type of a picture follows the last extension alone', (t) => {
   t.is(pictureTypeOf('png'), undefined)
 })
 
-test('whatever a Chart.yaml holds: no address leads a browser elsewhere than to the web, and nothing is of another type', (t) => {
+test('addresses in any Chart.yaml lead only to the web', (t) => {
   const scheme = fc.constantFrom(
     'https://',
     'http://',

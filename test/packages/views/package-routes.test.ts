@@ -61,7 +61,7 @@ test('a package view, its chart named in the query, in the body, or in both', as
   t.deepEqual(parse(yaml.text), ferryView())
 })
 
-test('nothing but the repository is asked, and the icon of a chart never', async (t) => {
+test('only the repository is requested, never the icon of a chart', async (t) => {
   await expectStatus(fixture.ask('GET', '/packageview', { query: fixture.source('ferry', '1.4.0') }), 200)
   const paths = new Set(fixture.charts.requests.map((line) => line.split(' ')[1]))
   t.true(paths.size > 0)
@@ -119,7 +119,7 @@ test('a file is not sent again to a client that has it', async (t) => {
   t.deepEqual([again.status, again.text], [304, ''])
 })
 
-test('YAML and JSON are turned into one another; the rest is not', async (t) => {
+test('YAML and JSON convert into one another', async (t) => {
   const json = await expectStatus(file('values-big.yaml', { format: 'json' }), 200)
   t.deepEqual([json.headers['content-type'], json.text], ['application/json; charset=utf-8', '{"replicas":100}'])
   t.regex(String(json.headers['content-disposition']), /filename="values-big\.json"/)
@@ -171,7 +171,7 @@ test('values are the defaults of the chart, as JSON or YAML', async (t) => {
   t.is(yaml.text, 'replicas: 1\nimage:\n  tag: a\n  pull: Always\nlicense: none\n')
 })
 
-test('an order of one chart holds what differs from its defaults, and installs nothing', async (t) => {
+test('an order of one chart holds changed values and installs nothing', async (t) => {
   const body = {
     ...fixture.source('ferry'),
     releaseName: 'blue',
@@ -306,7 +306,7 @@ for (const [what, source, status, code] of badSources) {
   })
 }
 
-test.serial('no other caller sees a chart by way of the cluster, and nothing is fetched for them', async (t) => {
+test.serial('a chart of the cluster is hidden from other callers', async (t) => {
   const asked = fixture.charts.requests.length
   const called = fixture.api.calls.length
   for (const path of views)

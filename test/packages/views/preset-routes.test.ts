@@ -74,7 +74,7 @@ const values = (changes: Readonly<Record<string, string>>) =>
     },
   })
 
-test('presets of the cluster are laid over the defaults by name, then those of the namespace', async (t) => {
+test('presets of the cluster precede those of the namespace', async (t) => {
   t.deepEqual((await expectStatus(values({}), 200)).json, {
     replicas: 2,
     image: { tag: 'cluster', pull: null },
@@ -108,7 +108,7 @@ test('presets of the cluster are laid over the defaults by name, then those of t
   t.regex((await expectStatus(values({ format: 'yaml' }), 200)).text, /^replicas: 2\n/)
 })
 
-test.serial('what the cluster holds is read as the caller', async (t) => {
+test.serial('objects of the cluster are read as the caller', async (t) => {
   await expectStatus(values({ namespace: 'shop' }), 200)
   await expectStatus(
     fixture.ask('GET', '/packageview', {
@@ -160,7 +160,7 @@ test('presets that the caller may not read are reported, and not ignored', async
   t.deepEqual([answer.status, answer.json.code], [403, 'PresetsRefused'], answer.text)
 })
 
-test('a chart of a Flux repository: found with its defaults, refused where the caller may not read it', async (t) => {
+test('a Flux chart has its defaults, and is refused without the right', async (t) => {
   const query = {
     name: 'ferry',
     version: '1.4.0',
@@ -179,7 +179,7 @@ test('a chart of a Flux repository: found with its defaults, refused where the c
   t.is((await fixture.ask('GET', '/packageview', { query: { ...query, sourceNamespace: 'other' } })).status, 404)
 })
 
-test('a chart that one member could fetch from the cluster is not shown to another who may not', async (t) => {
+test('a chart that one member can read is hidden from another member', async (t) => {
   const colleague = await fixture.people.person('colleague')
   const [, , , , org = ''] = fixture.helm.split('/')
   await fixture.people.teamWithRole(

@@ -42,7 +42,7 @@ const preset = (name: string, labels: FreeObject = {}, values: FreeObject = {}):
 const small = { size: 'small' }
 const isSmall = (labels: FreeObject): boolean => labels['size'] === 'small'
 
-test('presets of the cluster by name, then those of the namespace; one of those hides its namesake', (t) => {
+test("presets are sorted by name, and the namespace's hides its namesake", (t) => {
   const cluster = [preset('c', small), preset('a', small), preset('big', { size: 'big' }), preset('b', small)]
   const namespaced = [
     preset('z', small),
@@ -64,7 +64,7 @@ const anyPreset = fc.record({
 })
 const unique = fc.uniqueArray(anyPreset, { selector: ({ name }) => name })
 
-test('whatever presets there are: each name counts once, the namespace wins, and the order does not depend on that of the lists', (t) => {
+test('each preset name counts once in an order independent of the lists', (t) => {
   fc.assert(
     fc.property(unique, unique, (cluster, namespaced) => {
       const kept = presetsInForce(cluster, namespaced, isSmall)
@@ -80,7 +80,7 @@ test('whatever presets there are: each name counts once, the namespace wins, and
   )
 })
 
-test('values are laid over the defaults, maps key by key; a null stays, for it takes a default away', (t) => {
+test('values merge over the defaults by key, and null removes a default', (t) => {
   const values = { replicas: 1, image: { tag: 'a', pull: 'Always' }, list: [1, 2] }
   t.deepEqual(
     withPresets(values, [
@@ -92,7 +92,7 @@ test('values are laid over the defaults, maps key by key; a null stays, for it t
   t.is(withPresets(values, []), values)
 })
 
-test('a preset is read from its object; what is of another type is as good as absent', (t) => {
+test('a preset is read from its object, and other types are ignored', (t) => {
   t.deepEqual(
     readPreset({ metadata: { name: 'a', labels: small }, spec: { values: { x: 1 } } }),
     preset('a', small, { x: 1 }),
@@ -232,10 +232,10 @@ const troubles: readonly (readonly [string, Partial<VariantWish>, Answers, strin
   ],
 ]
 for (const [what, changes, answers, told] of troubles)
-  test(`presets are not guessed: ${what}`, async (t) =>
+  test(`presets are explicit: ${what}`, async (t) =>
     t.is(await namesIn(clusterOf({ ...served, ...answers }), changes), told))
 
-test('a cluster without the kinds has no presets; one that does not answer is reported', async (t) => {
+test('a cluster without preset kinds has none, an unreachable one is reported', async (t) => {
   t.deepEqual(await namesIn(clusterOf({ ...served, [ofCluster]: { status: 404 }, [ofNamespace]: { status: 404 } })), [])
   const away = { ...stubCluster(), request: async () => left(ClusterUnreachable('It is away.')) }
   const found = await findPresets(away, wish, signal)

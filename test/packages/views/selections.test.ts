@@ -35,7 +35,7 @@ const refusal = (...given: Parameters<typeof order>): string | undefined => {
   return isLeft(made) ? `${made.left.tag}: ${made.left.message}` : undefined
 }
 
-test('one item for each chosen version, in the order of the view, bundles within at their place', (t) => {
+test('each chosen version is one item in the order of the view', (t) => {
   const inner = view('inner', [card('b'), card('c', { required: false, selected: true })])
   const made = items(
     view('outer', [
@@ -187,7 +187,7 @@ const authored = (changes: Partial<Bundle> = {}): Bundle => ({
   ...changes,
 })
 
-test('what the author says of a version comes along: resources, waits, the namespace and where the licence key goes', (t) => {
+test("an order includes the author's resources, waits and licence key", (t) => {
   const root = view('x', [
     card('a', {
       versions: [
@@ -238,7 +238,7 @@ const anyCard: fc.Arbitrary<PackageCard> = fc
   })
   .map(({ name, ...rest }) => card(name, rest))
 
-test('whatever is chosen: names that Helm takes, none twice, one item for each chosen version', (t) => {
+test('any selection has unique names that Helm accepts', (t) => {
   fc.assert(
     fc.property(fc.array(anyCard, { maxLength: 6 }), fc.array(anyCard, { maxLength: 3 }), (outer, inner) => {
       const root = view('outer', [...outer, { bundle: view('inner', inner) }])
@@ -264,7 +264,7 @@ const ferry = fetched(stubChart('ferry', '1.4.0', { 'values.yaml': 'replicas: 1\
 const ordersWish = (changes: { releaseName?: string; namespace?: string; values?: FreeObject }) =>
   packageSelection(ferry, { releaseName: changes.releaseName, namespace: changes.namespace, values: changes.values })
 
-test('a chart by itself is ordered with what differs from its defaults', (t) => {
+test('a single chart is ordered with its changed values', (t) => {
   const made = ordersWish({ releaseName: 'blue', namespace: 'shop', values: { image: { tag: 'b' }, extra: true } })
   t.deepEqual(isRight(made) ? made.right : made.left, {
     name: 'ferry',

@@ -83,7 +83,7 @@ test('a clock that is right: from the creation to the end of the month', async (
   t.deepEqual(await reportMonth(() => 0), { coreHours: whole - 1, status: 'final', refused: new Set() })
 })
 
-test('a clock that is a day ahead: events are refused until their time has come, and count then', async (t) => {
+test('events of a clock a day ahead are refused until their time', async (t) => {
   t.deepEqual(await reportMonth(() => daySeconds), {
     coreHours: whole - 1 - 24,
     status: 'final',
@@ -96,7 +96,7 @@ test('a clock that is a day behind: events are accepted, and count when it says'
   t.deepEqual(await reportMonth(() => -daySeconds), { coreHours: whole, status: 'final', refused: new Set() })
 })
 
-test('a clock that is a day behind or ahead and is set right in the middle of the month: the hours between count once', async (t) => {
+test('a corrected clock counts the hours between once', async (t) => {
   const middle = start + 15 * daySeconds
   t.deepEqual(await reportMonth((at) => (at < middle ? -daySeconds : 0)), {
     coreHours: whole,

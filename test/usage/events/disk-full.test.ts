@@ -110,7 +110,7 @@ const counts = () =>
   ])
 const isWhole = () => withCopy(async (db) => JSON.stringify(await db.query((k) => k.raw('pragma integrity_check'))))
 
-test('a report on a full disk is 503 and leaves nothing, reads are served, and the same report is recorded once there is space', async (t) => {
+test('a report on a full disk is 503, leaves nothing and is retried', async (t) => {
   t.is((await send(report(10))).status, 200)
   disk?.fill()
   let recorded = 10
@@ -166,7 +166,7 @@ const months = () =>
     ),
   )
 
-test('a month that is closed on a full disk has no revision, and is closed once there is space', async (t) => {
+test('a month on a full disk has no revision until there is space', async (t) => {
   // Its job would close the month as well.
   await service.stop()
   let refusals = 0
@@ -186,7 +186,7 @@ test('a month that is closed on a full disk has no revision, and is closed once 
   t.is(await isWhole(), '[{"integrity_check":"ok"}]')
 })
 
-test('a month for whose spools there is no space has no revision, and is closed once there is some', async (t) => {
+test('a month without space for its temporary files has no revision yet', async (t) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   t.teardown(() => db.close())
   const fixture = await makeMonthsFixture(db)

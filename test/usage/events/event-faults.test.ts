@@ -21,7 +21,7 @@ const logTo = (lines: object[]): Log => {
   return { debug: add, info: add, warn: add, error: add }
 }
 
-test('a full disk refuses a report as a whole, and the same report is recorded once there is room', async (t) => {
+test('a full disk refuses a report as a whole until there is room', async (t) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   t.teardown(() => db.close())
   await addOwners(db)
@@ -53,7 +53,7 @@ test('a full disk refuses a report as a whole, and the same report is recorded o
   t.is(await changesIn(db), 1001)
 })
 
-test('a message of the bus that cannot be recorded yet is set aside for up to 30 hours; its sender causes one line of the log a minute', async (t) => {
+test('an unrecordable bus message is kept for 30 hours with bounded logging', async (t) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   t.teardown(() => db.close())
   await addOwners(db)
@@ -105,7 +105,7 @@ test('a message of the bus that cannot be recorded yet is set aside for up to 30
 })
 
 if (!isSwitchedOff('mariadb'))
-  test('a database that is cut off in the middle of a report has nothing of it, and takes it when it is sent again', async (t) => {
+  test('a database cut during a report keeps nothing of it', async (t) => {
     const url = new URL(await migratedMysqlUrl())
     const direct = await openPatiently(url.toString())
     await addOwners(direct)
@@ -129,7 +129,7 @@ if (!isSwitchedOff('mariadb'))
     t.is(await changesIn(direct), 101)
   })
 
-test('group commit: what arrives during a run goes together, within the weight, and none fails for the fault of another', async (t) => {
+test('a group commit takes what arrived within its weight, and faults stay apart', async (t) => {
   const runs: number[][] = []
   let isAway = false
   const group = makeGroupCommit<number, string>({

@@ -144,28 +144,25 @@ test.serial('credentials allow to publish on one subject, and to read nothing of
   t.pass()
 })
 
-test.serial(
-  'messages that can never be accepted are terminated and counted; those after them are recorded',
-  async (t) => {
-    const tally = fixture.service.running.container.resolve(UsageEventTallyPort)
-    const before = tally.terminated
-    for (const text of [
-      '',
-      'no json',
-      '{}',
-      '[]',
-      '{"clusterUID":"x","events":[]}',
-      `{"clusterUID":"${uid}","events":[1]}`,
-      `{"clusterUID":"pier","events":[${JSON.stringify(clusterHeard(now()))}]}`,
-    ])
-      await sender.request('usage.events', text, { timeout: 10_000 })
-    const one = object()
-    await publish([{ ...one.created(now()), milliCPU: -1 }, one.created(now())])
-    await counted(one.uid, 1)
-    await until('seven were terminated', () => tally.terminated === before + 7 || undefined)
-    t.true(fixture.service.logText().includes('a message with usage events is not acceptable'))
-  },
-)
+test.serial('unacceptable messages are terminated and counted, later ones recorded', async (t) => {
+  const tally = fixture.service.running.container.resolve(UsageEventTallyPort)
+  const before = tally.terminated
+  for (const text of [
+    '',
+    'no json',
+    '{}',
+    '[]',
+    '{"clusterUID":"x","events":[]}',
+    `{"clusterUID":"${uid}","events":[1]}`,
+    `{"clusterUID":"pier","events":[${JSON.stringify(clusterHeard(now()))}]}`,
+  ])
+    await sender.request('usage.events', text, { timeout: 10_000 })
+  const one = object()
+  await publish([{ ...one.created(now()), milliCPU: -1 }, one.created(now())])
+  await counted(one.uid, 1)
+  await until('seven were terminated', () => tally.terminated === before + 7 || undefined)
+  t.true(fixture.service.logText().includes('a message with usage events is not acceptable'))
+})
 
 test.serial("another tenant's cluster is not reached, whatever the message says", async (t) => {
   const one = object()
@@ -196,48 +193,45 @@ test.serial('messages that cannot be recorded yet do not hold up those of others
   t.is(await waiting('usage-aside'), 100)
 })
 
-test.serial(
-  'each month that becomes final is published on the bus, under one id however often, once the bus is there',
-  async (t) => {
-    const { container } = fixture.service.running
-    const outbox = container.resolve(FinalMonthOutboxPort)
-    const [row] = await db.query<{ id: number }>((k) => k('accounts').where('name', org).select('id'))
-    const month = {
-      ownerId: Number(row?.id) as AccountId,
-      month: monthKey(2026, 10),
-      revision: 2,
-      generatedAt: new Date('2026-11-04T00:30:00Z'),
-    }
-    await outbox.add(month)
-    await outbox.add({ ...month, month: monthKey(2026, 9) })
-    const bus = container.resolve(FinalMonthBusPort)
-    const away = { publish: () => Promise.reject(new Error('The bus is away.')) }
-    await t.throwsAsync(makePublishFinalMonths({ outbox, bus: away })(new AbortController().signal))
-    t.is((await outbox.oldest(9)).length, 2)
-    // A process that is killed between the publication and the removal publishes again.
-    const forgetful = { ...outbox, remove: () => Promise.reject(new Error('The process is killed.')) }
-    await t.throwsAsync(makePublishFinalMonths({ outbox: forgetful, bus })(new AbortController().signal))
-    await makePublishFinalMonths({ outbox, bus })(new AbortController().signal)
-    t.deepEqual(await outbox.oldest(9), [])
-    admin = await connectWith(await until('the credentials of the platform', credentialsOfAdmin))
-    const { streams } = await jetstreamManager(admin)
-    t.is((await streams.info('usage-months')).state.messages, 2)
-    const stored = await streams.getMessage('usage-months', { last_by_subj: `usage.months.${row?.id}` })
-    t.is(stored?.header.get('Nats-Msg-Id'), `usage-month.${row?.id}.2026-09.2`)
-    const first = await streams.getMessage('usage-months', { seq: 1 })
-    t.deepEqual(first?.json(), {
-      type: 'usage-month.final',
-      account: org,
-      accountID: Number(row?.id),
-      month: '2026-10',
-      revision: 2,
-      status: 'final',
-      generatedAt: '2026-11-04T00:30:00.000Z',
-    })
-  },
-)
+test.serial('each final month is published under one id once the bus is available', async (t) => {
+  const { container } = fixture.service.running
+  const outbox = container.resolve(FinalMonthOutboxPort)
+  const [row] = await db.query<{ id: number }>((k) => k('accounts').where('name', org).select('id'))
+  const month = {
+    ownerId: Number(row?.id) as AccountId,
+    month: monthKey(2026, 10),
+    revision: 2,
+    generatedAt: new Date('2026-11-04T00:30:00Z'),
+  }
+  await outbox.add(month)
+  await outbox.add({ ...month, month: monthKey(2026, 9) })
+  const bus = container.resolve(FinalMonthBusPort)
+  const away = { publish: () => Promise.reject(new Error('The bus is away.')) }
+  await t.throwsAsync(makePublishFinalMonths({ outbox, bus: away })(new AbortController().signal))
+  t.is((await outbox.oldest(9)).length, 2)
+  // A process that is killed between the publication and the removal publishes again.
+  const forgetful = { ...outbox, remove: () => Promise.reject(new Error('The process is killed.')) }
+  await t.throwsAsync(makePublishFinalMonths({ outbox: forgetful, bus })(new AbortController().signal))
+  await makePublishFinalMonths({ outbox, bus })(new AbortController().signal)
+  t.deepEqual(await outbox.oldest(9), [])
+  admin = await connectWith(await until('the credentials of the platform', credentialsOfAdmin))
+  const { streams } = await jetstreamManager(admin)
+  t.is((await streams.info('usage-months')).state.messages, 2)
+  const stored = await streams.getMessage('usage-months', { last_by_subj: `usage.months.${row?.id}` })
+  t.is(stored?.header.get('Nats-Msg-Id'), `usage-month.${row?.id}.2026-09.2`)
+  const first = await streams.getMessage('usage-months', { seq: 1 })
+  t.deepEqual(first?.json(), {
+    type: 'usage-month.final',
+    account: org,
+    accountID: Number(row?.id),
+    month: '2026-10',
+    revision: 2,
+    status: 'final',
+    generatedAt: '2026-11-04T00:30:00.000Z',
+  })
+})
 
-test.serial('what the bus has stored survives its end and its restart, and is recorded then', async (t) => {
+test.serial('stored bus messages survive a restart and are recorded', async (t) => {
   const [one, two] = [object(), object()]
   await publish([one.created(now())])
   await fixture.nats.kill()
@@ -254,7 +248,7 @@ test.serial('what the bus has stored survives its end and its restart, and is re
   t.pass()
 })
 
-test.serial('a consumer or a stream that was deleted is made again, and what comes then is recorded', async (t) => {
+test.serial('a deleted consumer or stream is created again', async (t) => {
   admin = await connectWith(await until('admin credentials', credentialsOfAdmin))
   const manager = await jetstreamManager(admin)
   const [one, two] = [object(), object()]
@@ -314,45 +308,42 @@ test.serial('a process that is killed between the commit and the acknowledgement
   )
 })
 
-test.serial(
-  'a bus that was away for an hour: what was published in that time is counted, once, and the service resumes by itself',
-  async (t) => {
-    // The other instances, which would receive the messages, have ended.
-    const { consumers, streams } = await jetstreamManager(admin)
-    const link = await startBusLink(fixture.url)
-    t.teardown(() => link.close())
-    const service = await startService({ settings: { ...fixture.settings, MOORAGE_BUS_URL: link.url } })
-    t.teardown(() => service.stop())
-    const [first, one, last] = [object(), object(), object()]
-    await publish([first.created(now())])
-    await counted(first.uid, 1)
-    link.isAway = true
-    await until(
-      'the service has noticed',
-      () => service.logText().includes('the message bus is unavailable') || undefined,
-    )
-    // A message for each minute of the hour; each second one is sent twice.
-    for (let minute = 60; minute > 0; minute -= 1) {
-      const change = [minute === 60 ? one.created(now(-3600)) : one.resized(now(-60 * minute), 60 - minute, minute)]
-      for (let sent = 0; sent <= minute % 2; sent += 1) await publish(change)
-    }
-    t.is((await service.send('GET', '/api/v1/user', { token: owner.token })).status, 200, 'HTTP is served')
-    t.is(await changesOf(one.uid), 0)
-    const { config, state } = await streams.info('usage')
-    t.true(config.max_age / 1e9 > 3600, 'the stream keeps messages longer than that')
-    t.true(state.messages >= 90)
-    // The bus is back, but its streams are not ready at first, as after a restart with much in them.
-    link.holds = ['$JS.API']
-    link.isAway = false
-    await until(
-      'the first attempt has failed',
-      () => /"purpose":"usage","reason":"[^"]*timeout/.test(service.logText()) || undefined,
-    )
-    link.holds = []
-    await counted(one.uid, 60)
-    await publish([last.created(now())])
-    await counted(last.uid, 1)
-    t.is((await db.query((k) => k('usage_conflicts').select('id'))).length, 0)
-    await until('nothing is left', async () => (await consumers.info('usage', 'usage')).num_pending === 0 || undefined)
-  },
-)
+test.serial('messages of an hour without the bus are counted once', async (t) => {
+  // The other instances, which would receive the messages, have ended.
+  const { consumers, streams } = await jetstreamManager(admin)
+  const link = await startBusLink(fixture.url)
+  t.teardown(() => link.close())
+  const service = await startService({ settings: { ...fixture.settings, MOORAGE_BUS_URL: link.url } })
+  t.teardown(() => service.stop())
+  const [first, one, last] = [object(), object(), object()]
+  await publish([first.created(now())])
+  await counted(first.uid, 1)
+  link.isAway = true
+  await until(
+    'the service has noticed',
+    () => service.logText().includes('the message bus is unavailable') || undefined,
+  )
+  // A message for each minute of the hour; each second one is sent twice.
+  for (let minute = 60; minute > 0; minute -= 1) {
+    const change = [minute === 60 ? one.created(now(-3600)) : one.resized(now(-60 * minute), 60 - minute, minute)]
+    for (let sent = 0; sent <= minute % 2; sent += 1) await publish(change)
+  }
+  t.is((await service.send('GET', '/api/v1/user', { token: owner.token })).status, 200, 'HTTP is served')
+  t.is(await changesOf(one.uid), 0)
+  const { config, state } = await streams.info('usage')
+  t.true(config.max_age / 1e9 > 3600, 'the stream keeps messages longer than that')
+  t.true(state.messages >= 90)
+  // The bus is back, but its streams are not ready at first, as after a restart with much in them.
+  link.holds = ['$JS.API']
+  link.isAway = false
+  await until(
+    'the first attempt has failed',
+    () => /"purpose":"usage","reason":"[^"]*timeout/.test(service.logText()) || undefined,
+  )
+  link.holds = []
+  await counted(one.uid, 60)
+  await publish([last.created(now())])
+  await counted(last.uid, 1)
+  t.is((await db.query((k) => k('usage_conflicts').select('id'))).length, 0)
+  await until('nothing is left', async () => (await consumers.info('usage', 'usage')).num_pending === 0 || undefined)
+})

@@ -45,7 +45,7 @@ const rows = (): readonly number[] =>
   )
 const object = () => newObject({ createdAt: now(-3600) })
 
-test.serial('each event has its result, in order; what is repeated or refused is said', async (t) => {
+test.serial('each event has its result in order, with repeats and refusals', async (t) => {
   const read = (query: string): Promise<ServiceAnswer> =>
     service.send('GET', `/api/v1/dashboard/summary/${query}`, { token: service.adminToken })
   const sumsNow = async (): Promise<readonly number[]> => {
@@ -100,159 +100,144 @@ test.serial('each event has its result, in order; what is repeated or refused is
   )
 })
 
-test.serial(
-  'a robot account whose team may report usage reports; people who may not are refused, strangers find nothing',
-  async (t) => {
-    const alice = await service.tokenFor('alice')
-    const role = await service.send('POST', '/api/v1/authz/roles?org=harbour', {
+test.serial('a robot whose team can report usage reports, and people are refused', async (t) => {
+  const alice = await service.tokenFor('alice')
+  const role = await service.send('POST', '/api/v1/authz/roles?org=harbour', {
+    token: alice,
+    body: {
+      name: 'meter',
+      permissions: [{ namespace: 'usage_mgmt', action: 'report usage' }],
+      teamIDs: [service.of(organizations).teamId],
+    },
+  })
+  t.is(role.status, 201, role.text)
+  const robots = await service.send('GET', '/api/v1/orgs/harbour/robots', { token: alice })
+  t.is(robots.status, 200)
+  const made = await service.send('POST', `/api/v1/orgs/harbour/robots/${service.fixture.key('robot_ac')}/tokens`, {
+    token: alice,
+    body: { name: 'meter' },
+  })
+  t.is(made.status, 201, made.text)
+  const robot = (made.json.sha1 ?? made.json.token) as string
+  t.deepEqual(words(await report([clusterHeard(now())], { token: robot })), ['accepted'])
+  const before = rows()
+  t.is((await report([object().created(now())], { token: robot, path: '/api/v1/usage/lagoon/events' })).status, 404)
+  t.is((await report([object().created(now())], { token: await service.tokenFor('eddie') })).status, 403)
+  t.is((await report([object().created(now())], { token: await service.tokenFor('dora') })).status, 404)
+  t.is(
+    (await service.send('POST', path, { body: { clusterUID: populatedClusterUid, events: [clusterHeard(now())] } }))
+      .status,
+    401,
+  )
+  t.is(
+    (await report([object().created(now())], { token: await service.tokenFor('alice', ['read:billing']) })).status,
+    403,
+  )
+  t.deepEqual(rows(), before)
+})
+
+test.serial('a cluster unknown to the account is 404 and changes nothing', async (t) => {
+  const before = rows()
+  t.is((await report([object().created(now())], { clusterUID: randomUUID() })).status, 404)
+  t.is((await report([object().created(now())], { path: '/api/v1/usage/alice/events' })).status, 404)
+  t.is((await report([object().created(now())], { clusterUID: 'pier' })).status, 422)
+  // The UID of the cluster as that of an object, a namespace or an event names nothing that exists.
+  const own = {
+    ...newObject({
+      uid: populatedClusterUid,
+      namespaceUID: populatedClusterUid,
+      name: populatedClusterUid,
+      createdAt: now(-10),
+    }).created(now()),
+    id: populatedClusterUid,
+  }
+  t.deepEqual(rows(), before)
+  t.deepEqual(words(await report([own])), ['accepted'])
+})
+
+test.serial('an invalid report is refused whole, and an invalid event alone', async (t) => {
+  const before = rows()
+  const created = object().created(now())
+  const text = (events: string): string => `{"clusterUID":"${populatedClusterUid}","events":[${events}]}`
+  const alice = await service.tokenFor('alice')
+  for (const [title, body, status] of [
+    ['no JSON', '{"clusterUID":', 400],
+    ['no events', text(''), 422],
+    ['1,001 events', text(Array.from({ length: 1001 }, () => JSON.stringify(clusterHeard(now()))).join()), 422],
+    ['an event that is a number', text('1'), 422],
+    [
+      'a generation of 2^63',
+      text(JSON.stringify(created).replace('"generation":1', '"generation":9223372036854775808')),
+      422,
+    ],
+    ['an amount that is a text', text(JSON.stringify({ ...created, milliCPU: '1' })), 422],
+    ['an event id that is a number', text(JSON.stringify({ ...created, id: 1 })), 422],
+    ['events that are an object', `{"clusterUID":"${populatedClusterUid}","events":{}}`, 422],
+    ['no cluster', '{"events":[]}', 422],
+  ] as const) {
+    const { status: got, json } = await service.send('POST', path, {
       token: alice,
-      body: {
-        name: 'meter',
-        permissions: [{ namespace: 'usage_mgmt', action: 'report usage' }],
-        teamIDs: [service.of(organizations).teamId],
-      },
+      headers: { 'Content-Type': 'application/json' },
+      body,
     })
-    t.is(role.status, 201, role.text)
-    const robots = await service.send('GET', '/api/v1/orgs/harbour/robots', { token: alice })
-    t.is(robots.status, 200)
-    const made = await service.send('POST', `/api/v1/orgs/harbour/robots/${service.fixture.key('robot_ac')}/tokens`, {
-      token: alice,
-      body: { name: 'meter' },
+    t.is(got, status, title)
+    t.is(typeof json.message, 'string', title)
+  }
+  const refused = await report([
+    { ...created, milliCPU: -1 },
+    { ...created, generation: -(2 ** 53 - 1) },
+    { ...created, time: '9999-12-31T23:59:59Z' },
+    { ...created, time: now(-86_400 * 36) },
+    { ...created, type: 'constructor' },
+  ])
+  t.deepEqual(words(refused), ['invalid', 'invalid', 'too-early', 'too-late', 'invalid'])
+  t.deepEqual(rows(), before)
+})
+
+test.serial('a million events are refused by size while others are served', async (t) => {
+  const before = rows()
+  const alice = await service.tokenFor('alice')
+  const body = `{"clusterUID":"${populatedClusterUid}","events":[${Array(1_000_000).fill('{"id":"1","type":"cluster.heartbeat","time":"2026-11-22T10:00:00Z"}').join()}]}`
+  const [large, other] = await Promise.all([
+    service.send('POST', path, { token: alice, headers: { 'Content-Type': 'application/json' }, body }).then(
+      ({ status }) => status,
+      () => 413,
+    ),
+    report([clusterHeard(now())], { token: alice }),
+  ])
+  t.is(large, 413)
+  t.is(other.status, 200)
+  t.deepEqual(rows().slice(0, 5), before.slice(0, 5))
+})
+
+test.serial('a million unannounced events are refused at the limit unread', async (t) => {
+  const alice = await service.tokenFor('alice')
+  const url = new URL(path, service.baseUrl)
+  const heartbeats = Buffer.from('{"id":"1","type":"cluster.heartbeat","time":"2026-11-22T10:00:00Z"},'.repeat(1000))
+  const sent = await new Promise<{ status: number; bytes: number }>((resolve, reject) => {
+    const sending = request(url, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${alice}`, 'Content-Type': 'application/json' },
     })
-    t.is(made.status, 201, made.text)
-    const robot = (made.json.sha1 ?? made.json.token) as string
-    t.deepEqual(words(await report([clusterHeard(now())], { token: robot })), ['accepted'])
-    const before = rows()
-    t.is((await report([object().created(now())], { token: robot, path: '/api/v1/usage/lagoon/events' })).status, 404)
-    t.is((await report([object().created(now())], { token: await service.tokenFor('eddie') })).status, 403)
-    t.is((await report([object().created(now())], { token: await service.tokenFor('dora') })).status, 404)
-    t.is(
-      (await service.send('POST', path, { body: { clusterUID: populatedClusterUid, events: [clusterHeard(now())] } }))
-        .status,
-      401,
-    )
-    t.is(
-      (await report([object().created(now())], { token: await service.tokenFor('alice', ['read:billing']) })).status,
-      403,
-    )
-    t.deepEqual(rows(), before)
-  },
-)
-
-test.serial(
-  "a cluster that the account does not know is 404 and changes nothing, also in an account that is the caller's own",
-  async (t) => {
-    const before = rows()
-    t.is((await report([object().created(now())], { clusterUID: randomUUID() })).status, 404)
-    t.is((await report([object().created(now())], { path: '/api/v1/usage/alice/events' })).status, 404)
-    t.is((await report([object().created(now())], { clusterUID: 'pier' })).status, 422)
-    // The UID of the cluster as that of an object, a namespace or an event names nothing that exists.
-    const own = {
-      ...newObject({
-        uid: populatedClusterUid,
-        namespaceUID: populatedClusterUid,
-        name: populatedClusterUid,
-        createdAt: now(-10),
-      }).created(now()),
-      id: populatedClusterUid,
-    }
-    t.deepEqual(rows(), before)
-    t.deepEqual(words(await report([own])), ['accepted'])
-  },
-)
-
-test.serial(
-  'bad input is refused as a whole where it is no report, and per event where an event is not valid; neither changes anything',
-  async (t) => {
-    const before = rows()
-    const created = object().created(now())
-    const text = (events: string): string => `{"clusterUID":"${populatedClusterUid}","events":[${events}]}`
-    const alice = await service.tokenFor('alice')
-    for (const [title, body, status] of [
-      ['no JSON', '{"clusterUID":', 400],
-      ['no events', text(''), 422],
-      ['1,001 events', text(Array.from({ length: 1001 }, () => JSON.stringify(clusterHeard(now()))).join()), 422],
-      ['an event that is a number', text('1'), 422],
-      [
-        'a generation of 2^63',
-        text(JSON.stringify(created).replace('"generation":1', '"generation":9223372036854775808')),
-        422,
-      ],
-      ['an amount that is a text', text(JSON.stringify({ ...created, milliCPU: '1' })), 422],
-      ['an event id that is a number', text(JSON.stringify({ ...created, id: 1 })), 422],
-      ['events that are an object', `{"clusterUID":"${populatedClusterUid}","events":{}}`, 422],
-      ['no cluster', '{"events":[]}', 422],
-    ] as const) {
-      const { status: got, json } = await service.send('POST', path, {
-        token: alice,
-        headers: { 'Content-Type': 'application/json' },
-        body,
-      })
-      t.is(got, status, title)
-      t.is(typeof json.message, 'string', title)
-    }
-    const refused = await report([
-      { ...created, milliCPU: -1 },
-      { ...created, generation: -(2 ** 53 - 1) },
-      { ...created, time: '9999-12-31T23:59:59Z' },
-      { ...created, time: now(-86_400 * 36) },
-      { ...created, type: 'constructor' },
-    ])
-    t.deepEqual(words(refused), ['invalid', 'invalid', 'too-early', 'too-late', 'invalid'])
-    t.deepEqual(rows(), before)
-  },
-)
-
-test.serial(
-  'a million events in one request are refused by the size of the body, and another request is served during it',
-  async (t) => {
-    const before = rows()
-    const alice = await service.tokenFor('alice')
-    const body = `{"clusterUID":"${populatedClusterUid}","events":[${Array(1_000_000).fill('{"id":"1","type":"cluster.heartbeat","time":"2026-11-22T10:00:00Z"}').join()}]}`
-    const [large, other] = await Promise.all([
-      service.send('POST', path, { token: alice, headers: { 'Content-Type': 'application/json' }, body }).then(
-        ({ status }) => status,
-        () => 413,
-      ),
-      report([clusterHeard(now())], { token: alice }),
-    ])
-    t.is(large, 413)
-    t.is(other.status, 200)
-    t.deepEqual(rows().slice(0, 5), before.slice(0, 5))
-  },
-)
-
-test.serial(
-  'a million events without an announced length are refused once the limit is reached, and the rest is not read',
-  async (t) => {
-    const alice = await service.tokenFor('alice')
-    const url = new URL(path, service.baseUrl)
-    const heartbeats = Buffer.from('{"id":"1","type":"cluster.heartbeat","time":"2026-11-22T10:00:00Z"},'.repeat(1000))
-    const sent = await new Promise<{ status: number; bytes: number }>((resolve, reject) => {
-      const sending = request(url, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${alice}`, 'Content-Type': 'application/json' },
-      })
-      let thousands = 0
-      let status = 0
-      const write = (): void => {
-        while (status === 0 && thousands < 1000) {
-          thousands += 1
-          if (!sending.write(heartbeats)) return void sending.once('drain', write)
-        }
+    let thousands = 0
+    let status = 0
+    const write = (): void => {
+      while (status === 0 && thousands < 1000) {
+        thousands += 1
+        if (!sending.write(heartbeats)) return void sending.once('drain', write)
       }
-      sending.on('response', (response) => {
-        status = response.statusCode ?? 0
-        response.resume().on('end', () => resolve({ status, bytes: thousands * heartbeats.length }))
-      })
-      sending.on('error', (error) => (status === 0 ? reject(error) : undefined))
-      sending.write(`{"clusterUID":"${populatedClusterUid}","events":[`)
-      write()
+    }
+    sending.on('response', (response) => {
+      status = response.statusCode ?? 0
+      response.resume().on('end', () => resolve({ status, bytes: thousands * heartbeats.length }))
     })
-    t.is(sent.status, 413)
-    t.true(sent.bytes < 20_000_000, `${sent.bytes} of 69,000,000 bytes were taken`)
-  },
-)
+    sending.on('error', (error) => (status === 0 ? reject(error) : undefined))
+    sending.write(`{"clusterUID":"${populatedClusterUid}","events":[`)
+    write()
+  })
+  t.is(sent.status, 413)
+  t.true(sent.bytes < 20_000_000, `${sent.bytes} of 69,000,000 bytes were taken`)
+})
 
 const numbers = [
   '-1',
@@ -274,138 +259,132 @@ const numbers = [
 ]
 const noNumbers = ['NaN', 'Infinity', '-Infinity', '0x10', '01', '1_000', '.5', '1.']
 
-test.serial(
-  'no field takes a number that is negative, not whole, too large or a text; nothing of such a report is changed',
-  async (t) => {
-    const before = rows()
-    const alice = await service.tokenFor('alice')
-    const created = object().created(now())
-    const event = (field: string, value: string): string =>
-      JSON.stringify({ ...created, [field]: '?' }).replace('"?"', value)
-    const detail = (list: string, field: string, value: string): string =>
-      JSON.stringify({
-        ...created,
-        details: {
-          [list]: [
-            {
-              name: 'data',
-              createdAt: created.createdAt,
-              sizeMiB: 1,
-              milliCPU: 1,
-              memoryMiB: 1,
-              count: 1,
-              [field]: '?',
-            },
-          ],
-        },
-      }).replace('"?"', value)
-    const places = [
-      ...['generation', 'milliCPU', 'memoryMiB', 'replicas'].map((field) => (value: string) => event(field, value)),
-      ...['milliCPU', 'memoryMiB', 'count'].map((field) => (value: string) => detail('pods', field, value)),
-      (value: string) => detail('volumes', 'sizeMiB', value),
-    ]
-    const send = (text: string) =>
-      service.send('POST', path, {
-        token: alice,
-        headers: { 'Content-Type': 'application/json' },
-        body: `{"clusterUID":"${populatedClusterUid}","events":[${text}]}`,
-      })
-    for (const place of places) {
-      for (const value of numbers) {
-        const answer = await send(place(value))
-        t.true(
-          answer.status === 422 || (answer.status === 200 && words(answer)[0] === 'invalid'),
-          `${place(value)}: ${answer.text}`,
-        )
-      }
-      for (const value of noNumbers) t.is((await send(place(value))).status, 400, value)
-    }
-    t.deepEqual(rows(), before)
-  },
-)
-
-test.serial(
-  "another tenant's cluster, objects and namespaces are not reached by their ids, whatever field has them",
-  async (t) => {
-    const theirs = { cluster: randomUUID(), object: randomUUID(), namespace: randomUUID() }
-    const [lagoon] = service.rows("select id from accounts where name = 'lagoon'")
-    await service.write(
-      'insert into clusters (owner_id, name, display_name, uid, provider, endpoint, phase, ref, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, 0)',
-      lagoon?.['id'],
-      'theirs',
-      '',
-      theirs.cluster,
-      'generic',
-      'https://192.0.2.1',
-      'Active',
-      randomUUID(),
-    )
-    const at = now(-60)
-    const identity = newObject({ uid: theirs.object, namespaceUID: theirs.namespace, createdAt: now(-3600) })
-    const observed = (labels: object) => ({
-      id: randomUUID(),
-      type: 'namespace.observed',
-      time: at,
-      namespace: 'shop',
-      namespaceUID: theirs.namespace,
-      createdAt: now(-3600),
-      labels,
+test.serial('negative, fractional, oversized and text numbers change nothing', async (t) => {
+  const before = rows()
+  const alice = await service.tokenFor('alice')
+  const created = object().created(now())
+  const event = (field: string, value: string): string =>
+    JSON.stringify({ ...created, [field]: '?' }).replace('"?"', value)
+  const detail = (list: string, field: string, value: string): string =>
+    JSON.stringify({
+      ...created,
+      details: {
+        [list]: [
+          {
+            name: 'data',
+            createdAt: created.createdAt,
+            sizeMiB: 1,
+            milliCPU: 1,
+            memoryMiB: 1,
+            count: 1,
+            [field]: '?',
+          },
+        ],
+      },
+    }).replace('"?"', value)
+  const places = [
+    ...['generation', 'milliCPU', 'memoryMiB', 'replicas'].map((field) => (value: string) => event(field, value)),
+    ...['milliCPU', 'memoryMiB', 'count'].map((field) => (value: string) => detail('pods', field, value)),
+    (value: string) => detail('volumes', 'sizeMiB', value),
+  ]
+  const send = (text: string) =>
+    service.send('POST', path, {
+      token: alice,
+      headers: { 'Content-Type': 'application/json' },
+      body: `{"clusterUID":"${populatedClusterUid}","events":[${text}]}`,
     })
-    const asThem = { token: service.adminToken, path: '/api/v1/usage/lagoon/events', clusterUID: theirs.cluster }
-    t.deepEqual(
-      words(
-        await report(
-          [
-            identity.created(at),
-            observed({ of: 'lagoon' }),
-            { id: 'mode', type: 'cluster.mode-changed', time: at, mode: 'prod' },
-          ],
-          asThem,
-        ),
-      ),
-      ['accepted', 'accepted', 'accepted'],
-    )
-    const [place] = service.rows('select id from usage_clusters where cluster_uid = ?', theirs.cluster)
-    const tables = ['usage_objects', 'usage_modes', 'usage_namespaces', 'usage_presence', 'usage_intervals']
-    const ofThem = () => [
-      ...tables.map((table) => service.rows(`select * from ${table} where cluster_id = ?`, place?.['id'])),
-      service.rows(
-        'select c.* from usage_changes as c join usage_objects as o on o.id = c.object_id where o.cluster_id = ?',
-        place?.['id'],
-      ),
-    ]
-    const before = ofThem()
-    const all = [
-      identity.deleted(now(-30)),
-      identity.resized(now(-40), 2, 7),
-      identity.heard(now(-20)),
-      observed({ of: 'harbour' }),
-      { id: 'mode', type: 'cluster.mode-changed', time: at, mode: 'dev' },
-      clusterHeard(now(-10)),
-    ]
-    t.is((await report(all, { clusterUID: theirs.cluster })).status, 404)
-    t.is((await report(all, { clusterUID: theirs.cluster, path: '/api/v1/usage/lagoon/events' })).status, 404)
-    // In the own cluster they are the names of own things.
-    t.deepEqual(words(await report(all)), Array(6).fill('accepted'))
-    const named = {
-      ...object().created(now()),
-      id: theirs.object,
-      name: theirs.object,
-      namespace: theirs.cluster,
-      namespaceUID: theirs.cluster,
+  for (const place of places) {
+    for (const value of numbers) {
+      const answer = await send(place(value))
+      t.true(
+        answer.status === 422 || (answer.status === 200 && words(answer)[0] === 'invalid'),
+        `${place(value)}: ${answer.text}`,
+      )
     }
-    t.deepEqual(
-      words(
-        await report([
-          named,
-          { ...clusterHeard(now()), id: theirs.cluster, uid: theirs.object, namespaceUID: theirs.namespace },
-        ]),
+    for (const value of noNumbers) t.is((await send(place(value))).status, 400, value)
+  }
+  t.deepEqual(rows(), before)
+})
+
+test.serial("another tenant's ids reach nothing in any field", async (t) => {
+  const theirs = { cluster: randomUUID(), object: randomUUID(), namespace: randomUUID() }
+  const [lagoon] = service.rows("select id from accounts where name = 'lagoon'")
+  await service.write(
+    'insert into clusters (owner_id, name, display_name, uid, provider, endpoint, phase, ref, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, 0)',
+    lagoon?.['id'],
+    'theirs',
+    '',
+    theirs.cluster,
+    'generic',
+    'https://192.0.2.1',
+    'Active',
+    randomUUID(),
+  )
+  const at = now(-60)
+  const identity = newObject({ uid: theirs.object, namespaceUID: theirs.namespace, createdAt: now(-3600) })
+  const observed = (labels: object) => ({
+    id: randomUUID(),
+    type: 'namespace.observed',
+    time: at,
+    namespace: 'shop',
+    namespaceUID: theirs.namespace,
+    createdAt: now(-3600),
+    labels,
+  })
+  const asThem = { token: service.adminToken, path: '/api/v1/usage/lagoon/events', clusterUID: theirs.cluster }
+  t.deepEqual(
+    words(
+      await report(
+        [
+          identity.created(at),
+          observed({ of: 'lagoon' }),
+          { id: 'mode', type: 'cluster.mode-changed', time: at, mode: 'prod' },
+        ],
+        asThem,
       ),
-      ['accepted', 'accepted'],
-    )
-    t.deepEqual(ofThem(), before)
-  },
-)
+    ),
+    ['accepted', 'accepted', 'accepted'],
+  )
+  const [place] = service.rows('select id from usage_clusters where cluster_uid = ?', theirs.cluster)
+  const tables = ['usage_objects', 'usage_modes', 'usage_namespaces', 'usage_presence', 'usage_intervals']
+  const ofThem = () => [
+    ...tables.map((table) => service.rows(`select * from ${table} where cluster_id = ?`, place?.['id'])),
+    service.rows(
+      'select c.* from usage_changes as c join usage_objects as o on o.id = c.object_id where o.cluster_id = ?',
+      place?.['id'],
+    ),
+  ]
+  const before = ofThem()
+  const all = [
+    identity.deleted(now(-30)),
+    identity.resized(now(-40), 2, 7),
+    identity.heard(now(-20)),
+    observed({ of: 'harbour' }),
+    { id: 'mode', type: 'cluster.mode-changed', time: at, mode: 'dev' },
+    clusterHeard(now(-10)),
+  ]
+  t.is((await report(all, { clusterUID: theirs.cluster })).status, 404)
+  t.is((await report(all, { clusterUID: theirs.cluster, path: '/api/v1/usage/lagoon/events' })).status, 404)
+  // In the own cluster they are the names of own things.
+  t.deepEqual(words(await report(all)), Array(6).fill('accepted'))
+  const named = {
+    ...object().created(now()),
+    id: theirs.object,
+    name: theirs.object,
+    namespace: theirs.cluster,
+    namespaceUID: theirs.cluster,
+  }
+  t.deepEqual(
+    words(
+      await report([
+        named,
+        { ...clusterHeard(now()), id: theirs.cluster, uid: theirs.object, namespaceUID: theirs.namespace },
+      ]),
+    ),
+    ['accepted', 'accepted'],
+  )
+  t.deepEqual(ofThem(), before)
+})
 
 test.serial('under an Idempotency-Key a repeated request has the first answer', async (t) => {
   const key = randomUUID()

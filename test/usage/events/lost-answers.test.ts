@@ -92,7 +92,7 @@ const startMetered = async (t: ExecutionContext, { url, direct }: Linked) => {
 const words = ({ json }: { readonly json: unknown }): readonly string[] =>
   (json as { results: { result: string }[] }).results.map(({ result }) => result)
 
-test('a process that is killed between the commit of a report and its answer counts once', async (t) => {
+test('a report counts once when its process is killed before the answer', async (t) => {
   const linked = await startLink(t)
   const { service, start, sendTo } = await startMetered(t, linked)
   const reported = events()
@@ -118,7 +118,7 @@ test('a process that is killed between the commit of a report and its answer cou
   )
 })
 
-test('a report during whose commit the database is cut off is 503, and counts once when it is sent again', async (t) => {
+test('a report counts once when the database is cut during its commit', async (t) => {
   const linked = await startLink(t)
   const { service, sendTo } = await startMetered(t, linked)
   const reported = events()

@@ -34,7 +34,7 @@ const piece: fc.Arbitrary<UsagePiece> = fc
     mode: 'prod' as const,
   }))
 
-test('the sums of days are what each piece uses on each of its days', (t) => {
+test('sums of days equal the use of each piece on each day', (t) => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
       const days = new DaySums(month)

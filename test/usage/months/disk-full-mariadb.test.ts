@@ -99,7 +99,7 @@ const recover = async (): Promise<void> => {
   await server.restart()
 }
 
-test('a server that is read-only: changes are 503, reads are served, readiness says degraded without a request, and all is well once it is not', async (t) => {
+test('a read-only server is degraded with 503 for changes until it recovers', async (t) => {
   await administer('set global read_only = 1')
   try {
     const degraded = await until('readiness says so', async () => {
@@ -125,7 +125,7 @@ test('a server that is read-only: changes are 503, reads are served, readiness s
   )
 })
 
-test('a report on a full disk is 503 and leaves nothing, and is recorded once there is space', async (t) => {
+test('MariaDB: a report on a full disk is 503 and is recorded with space', async (t) => {
   t.is((await send(report())).status, 200)
   disk?.fill(1024)
   let recorded = 1000
@@ -149,7 +149,7 @@ test('a report on a full disk is 503 and leaves nothing, and is recorded once th
   t.deepEqual([await count('usage_changes'), await count('usage_objects')], [recorded + 1000, recorded + 1000])
 })
 
-test('a month that is closed on a full disk has no revision, and is closed once there is space', async (t) => {
+test('MariaDB: a month on a full disk has no revision until there is space', async (t) => {
   const close = service.running.container.resolve(CloseMonthPort)
   let refusals = 0
   for (let isClosed = false; !isClosed;) {

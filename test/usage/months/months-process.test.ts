@@ -207,7 +207,7 @@ onDatabase(
   },
 )
 
-test.serial('what fails in the process fails the close, and publishes nothing', async (t) => {
+test.serial('a failure in the process fails the close and publishes nothing', async (t) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   const closing = processOn(`sqlite:${join(folder, 'without-tables.sqlite')}`)
   try {

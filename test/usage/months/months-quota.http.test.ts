@@ -27,37 +27,34 @@ import {
   updateConsumption,
 } from './months-quota.fixture.ts'
 
-test.serial(
-  'a contract whose quota is used up issues no license, and its people are mailed once for each threshold',
-  async (t) => {
-    const contract = await bound(quota)
-    const started = Math.max(monthStart(monthOf(nowSeconds as UnixSeconds)), nowSeconds - 3600)
-    // Three times the quota for the rest of the month, or for an hour at its beginning.
-    const seconds = nowSeconds - started
-    await report(contract.uid, [heard(started), heard(nowSeconds)])
-    await updateConsumption()
-    await expectStatus(issue(contract), 200)
-    t.deepEqual(await alerts(contract.id), [])
-    const before = await mails()
-    const perMonth = monthEnd(monthOf(nowSeconds as UnixSeconds)) - monthStart(monthOf(nowSeconds as UnixSeconds))
-    await report(contract.uid, [
-      object(randomUUID(), started, Math.min(1_000_000_000, Math.ceil((3000 * perMonth) / Math.max(seconds, 1)))),
-    ])
-    await updateConsumption()
-    await updateConsumption()
-    const refused = await issue(contract)
-    t.is(refused.status, 403, refused.text)
-    t.regex(refused.json.message as string, /quota/)
-    t.deepEqual(await alerts(contract.id), [50, 100])
-    const running = await expectStatus(admin('GET', `/api/v1/dashboard/summary/running-month?org=${org}`), 200)
-    const figures = running.json.contracts.find(({ contractID }: { contractID: number }) => contractID === contract.id)
-    t.is(running.json.month, monthText(monthOf(nowSeconds as UnixSeconds)))
-    t.is(figures.quota.billed, figures.billed.cpu)
-    t.is(Math.round(figures.quota.excess * 1000), Math.round(figures.billed.cpu * 1000) - 1000)
-    t.true(figures.quota.excess > 0)
-    t.is((await mails()) - before, 3, 'one mail for each person, about the highest threshold')
-  },
-)
+test.serial('a used up contract issues no license and mails each threshold once', async (t) => {
+  const contract = await bound(quota)
+  const started = Math.max(monthStart(monthOf(nowSeconds as UnixSeconds)), nowSeconds - 3600)
+  // Three times the quota for the rest of the month, or for an hour at its beginning.
+  const seconds = nowSeconds - started
+  await report(contract.uid, [heard(started), heard(nowSeconds)])
+  await updateConsumption()
+  await expectStatus(issue(contract), 200)
+  t.deepEqual(await alerts(contract.id), [])
+  const before = await mails()
+  const perMonth = monthEnd(monthOf(nowSeconds as UnixSeconds)) - monthStart(monthOf(nowSeconds as UnixSeconds))
+  await report(contract.uid, [
+    object(randomUUID(), started, Math.min(1_000_000_000, Math.ceil((3000 * perMonth) / Math.max(seconds, 1)))),
+  ])
+  await updateConsumption()
+  await updateConsumption()
+  const refused = await issue(contract)
+  t.is(refused.status, 403, refused.text)
+  t.regex(refused.json.message as string, /quota/)
+  t.deepEqual(await alerts(contract.id), [50, 100])
+  const running = await expectStatus(admin('GET', `/api/v1/dashboard/summary/running-month?org=${org}`), 200)
+  const figures = running.json.contracts.find(({ contractID }: { contractID: number }) => contractID === contract.id)
+  t.is(running.json.month, monthText(monthOf(nowSeconds as UnixSeconds)))
+  t.is(figures.quota.billed, figures.billed.cpu)
+  t.is(Math.round(figures.quota.excess * 1000), Math.round(figures.billed.cpu * 1000) - 1000)
+  t.true(figures.quota.excess > 0)
+  t.is((await mails()) - before, 3, 'one mail for each person, about the highest threshold')
+})
 
 test.serial('the running month shows reported usage before the hourly job', async (t) => {
   const contract = await bound({ ...quota, enabled: false })
@@ -80,22 +77,19 @@ test.serial('the running month shows reported usage before the hourly job', asyn
   t.true(Date.parse((await figures()).computedAt) > Date.parse(read.computedAt), 'the newer figures are shown')
 })
 
-test.serial(
-  'without the flag a contract beyond its quota still issues licenses, and memory has a unit of its own',
-  async (t) => {
-    const contract = await bound({
-      ...quota,
-      metric: 'memory_gib_month',
-      limit: 0.0001,
-      disableLicenseOnLimitReached: false,
-    })
-    const started = Math.max(monthStart(monthOf(nowSeconds as UnixSeconds)), nowSeconds - 3600)
-    await report(contract.uid, [heard(started), heard(nowSeconds), object(randomUUID(), started, 1)])
-    await updateConsumption()
-    t.true((await alerts(contract.id)).includes(100))
-    await expectStatus(issue(contract), 200)
-  },
-)
+test.serial('without the flag a contract issues beyond its quota', async (t) => {
+  const contract = await bound({
+    ...quota,
+    metric: 'memory_gib_month',
+    limit: 0.0001,
+    disableLicenseOnLimitReached: false,
+  })
+  const started = Math.max(monthStart(monthOf(nowSeconds as UnixSeconds)), nowSeconds - 3600)
+  await report(contract.uid, [heard(started), heard(nowSeconds), object(randomUUID(), started, 1)])
+  await updateConsumption()
+  t.true((await alerts(contract.id)).includes(100))
+  await expectStatus(issue(contract), 200)
+})
 
 test.serial('the commands close, explain and reopen a month', async (t) => {
   const contract = await bound({ ...quota, enabled: false })
@@ -244,145 +238,139 @@ test.serial('the commands close, explain and reopen a month', async (t) => {
   )
 })
 
-test.serial(
-  'people do not report usage, also site admins and owners, and get no credentials of the bus for it',
-  async (t) => {
-    const contract = await bound({ ...quota, enabled: false })
-    const count = async () => (await database.query((k) => k('usage_changes').select('object_id'))).length
-    const before = await count()
-    for (const token of [owner.token, service.adminToken]) {
-      const refused = await service.send('POST', `/api/v1/usage/${org}/events`, {
-        token,
-        body: { clusterUID: contract.uid, events: [object(randomUUID(), nowSeconds - 60, 1000)] },
-      })
-      t.is(refused.status, 403, refused.text)
-      t.regex(refused.json.message as string, /robot account/)
-      t.is((await service.send('GET', `/api/v1/usage/${org}/bus-credentials`, { token })).status, 403)
-    }
-    t.is(await count(), before)
-  },
-)
-
-test.serial(
-  'a change of terms counts from now on, and a deletion ends the contract: what was used before stays billed by the terms of then',
-  async (t) => {
-    const contract = await bound({ ...quota, enabled: false })
-    const at = `/api/v1/contracts/${contract.id}`
-    const month = laterByMonths(monthOf(nowSeconds as UnixSeconds), -1)
-    const place = [
-      '--org',
-      org,
-      '--month',
-      monthText(month),
-      '--product',
-      'dbProduct',
-      '--cluster',
-      contract.uid,
-      '--json',
-    ] as const
-    const explain = async () => {
-      const out: string[] = []
-      await runCommandLine(['usage', 'explain', ...place], {
-        environment,
-        print: (text) => void out.push(text),
-        say: () => undefined,
-      })
-      return JSON.parse(out.join('\n')) as {
-        segments: { from: number; to: number; contractId: number; termsNumber: number }[]
-        terms: { contractID: number; number: number; features: string[] }[]
-      }
-    }
-    const reopen = () =>
-      runCommandLine(['usage', 'reopen', '--org', org, '--month', monthText(month)], {
-        environment,
-        print: () => undefined,
-        say: () => undefined,
-      })
-    const close = () =>
-      runCommandLine(['usage', 'close', '--org', org, '--month', monthText(month), '--final'], {
-        environment,
-        print: () => undefined,
-        say: () => undefined,
-      })
-    const [begin, end] = [monthEnd(month) - 7200, monthEnd(month)]
-    await report(contract.uid, [heard(begin), heard(end - 1), object(randomUUID(), begin, 1000)])
-    await expectStatus(admin('PUT', at, { product: 'vault', features: ['vault-enterprise'] }), 200)
-    t.like((await expectStatus(admin('GET', at), 200)).json, {
-      product: 'vault',
-      features: ['vault-enterprise'],
-      terms: 2,
+test.serial('people, site admins and owners cannot report usage', async (t) => {
+  const contract = await bound({ ...quota, enabled: false })
+  const count = async () => (await database.query((k) => k('usage_changes').select('object_id'))).length
+  const before = await count()
+  for (const token of [owner.token, service.adminToken]) {
+    const refused = await service.send('POST', `/api/v1/usage/${org}/events`, {
+      token,
+      body: { clusterUID: contract.uid, events: [object(randomUUID(), nowSeconds - 60, 1000)] },
     })
-    await close()
-    t.is(await reopen(), 0)
-    const [segment, ...others] = (await explain()).segments
-    t.deepEqual(
-      [segment?.from, segment?.to, segment?.contractId, segment?.termsNumber, others.length],
-      [begin, end, contract.id, 1, 0],
-    )
-    // For the past only if that is said: the half of the two hours from the middle on.
-    const middle = begin + 3600
-    for (const [body, words] of [
-      [{ features: ['vault-basic'], effectiveFrom: middle }, /in the past/],
-      [{ features: ['vault-basic'], reopen: true }, /effectiveFrom/],
-      [{ name: 'Renamed', effectiveFrom: nowSeconds + day }, /count at once/],
-      [{ features: ['vault-basic'], effectiveFrom: -5, reopen: true }, /effectiveFrom/],
-      [{ start: -5 }, /negative/],
-    ] as const) {
-      const refused = await admin('PUT', at, body)
-      t.is(refused.status, 422, refused.text)
-      t.regex(refused.json.message as string, words)
+    t.is(refused.status, 403, refused.text)
+    t.regex(refused.json.message as string, /robot account/)
+    t.is((await service.send('GET', `/api/v1/usage/${org}/bus-credentials`, { token })).status, 403)
+  }
+  t.is(await count(), before)
+})
+
+test.serial('changed terms count from their instant, and earlier use keeps its terms', async (t) => {
+  const contract = await bound({ ...quota, enabled: false })
+  const at = `/api/v1/contracts/${contract.id}`
+  const month = laterByMonths(monthOf(nowSeconds as UnixSeconds), -1)
+  const place = [
+    '--org',
+    org,
+    '--month',
+    monthText(month),
+    '--product',
+    'dbProduct',
+    '--cluster',
+    contract.uid,
+    '--json',
+  ] as const
+  const explain = async () => {
+    const out: string[] = []
+    await runCommandLine(['usage', 'explain', ...place], {
+      environment,
+      print: (text) => void out.push(text),
+      say: () => undefined,
+    })
+    return JSON.parse(out.join('\n')) as {
+      segments: { from: number; to: number; contractId: number; termsNumber: number }[]
+      terms: { contractID: number; number: number; features: string[] }[]
     }
+  }
+  const reopen = () =>
+    runCommandLine(['usage', 'reopen', '--org', org, '--month', monthText(month)], {
+      environment,
+      print: () => undefined,
+      say: () => undefined,
+    })
+  const close = () =>
+    runCommandLine(['usage', 'close', '--org', org, '--month', monthText(month), '--final'], {
+      environment,
+      print: () => undefined,
+      say: () => undefined,
+    })
+  const [begin, end] = [monthEnd(month) - 7200, monthEnd(month)]
+  await report(contract.uid, [heard(begin), heard(end - 1), object(randomUUID(), begin, 1000)])
+  await expectStatus(admin('PUT', at, { product: 'vault', features: ['vault-enterprise'] }), 200)
+  t.like((await expectStatus(admin('GET', at), 200)).json, {
+    product: 'vault',
+    features: ['vault-enterprise'],
+    terms: 2,
+  })
+  await close()
+  t.is(await reopen(), 0)
+  const [segment, ...others] = (await explain()).segments
+  t.deepEqual(
+    [segment?.from, segment?.to, segment?.contractId, segment?.termsNumber, others.length],
+    [begin, end, contract.id, 1, 0],
+  )
+  // For the past only if that is said: the half of the two hours from the middle on.
+  const middle = begin + 3600
+  for (const [body, words] of [
+    [{ features: ['vault-basic'], effectiveFrom: middle }, /in the past/],
+    [{ features: ['vault-basic'], reopen: true }, /effectiveFrom/],
+    [{ name: 'Renamed', effectiveFrom: nowSeconds + day }, /count at once/],
+    [{ features: ['vault-basic'], effectiveFrom: -5, reopen: true }, /effectiveFrom/],
+    [{ start: -5 }, /negative/],
+  ] as const) {
+    const refused = await admin('PUT', at, body)
+    t.is(refused.status, 422, refused.text)
+    t.regex(refused.json.message as string, words)
+  }
+  await expectStatus(
+    admin('PUT', at, { features: ['database-basic'], product: 'database', effectiveFrom: middle, reopen: true }),
+    200,
+  )
+  await close()
+  t.is(await reopen(), 0)
+  const explained = await explain()
+  t.deepEqual(
+    explained.segments.map((each) => [each.from, each.to, each.contractId, each.termsNumber]),
+    [
+      [begin, middle, contract.id, 1],
+      [middle, end, contract.id, 3],
+    ],
+  )
+  t.deepEqual(
+    explained.terms.map(({ number, features }) => [number, features]),
+    [
+      [1, ['database-enterprise']],
+      [3, ['database-basic']],
+    ],
+  )
+  const listed = (
     await expectStatus(
-      admin('PUT', at, { features: ['database-basic'], product: 'database', effectiveFrom: middle, reopen: true }),
+      service.send('GET', `/api/v1/user/contracts/${contract.id}/terms?org=${org}`, { token: owner.token }),
       200,
     )
-    await close()
-    t.is(await reopen(), 0)
-    const explained = await explain()
-    t.deepEqual(
-      explained.segments.map((each) => [each.from, each.to, each.contractId, each.termsNumber]),
-      [
-        [begin, middle, contract.id, 1],
-        [middle, end, contract.id, 3],
-      ],
-    )
-    t.deepEqual(
-      explained.terms.map(({ number, features }) => [number, features]),
-      [
-        [1, ['database-enterprise']],
-        [3, ['database-basic']],
-      ],
-    )
-    const listed = (
-      await expectStatus(
-        service.send('GET', `/api/v1/user/contracts/${contract.id}/terms?org=${org}`, { token: owner.token }),
-        200,
-      )
-    ).json as { number: number; effectiveFrom: number; superseded: boolean }[]
-    t.deepEqual(
-      listed.map(({ number, effectiveFrom, superseded }) => [number, effectiveFrom === middle, superseded]),
-      [
-        [1, false, false],
-        [2, false, false],
-        [3, true, false],
-      ],
-    )
-    const history = (await expectStatus(admin('GET', `${at}/audit`), 200)).json as {
-      event: string
-      terms?: number
-      effectiveFrom?: number
-    }[]
-    t.like(
-      history.findLast(({ event }) => event === 'contract.updated'),
-      { terms: 3, effectiveFrom: middle },
-    )
-    // The deletion.
-    await expectStatus(admin('DELETE', at), 200)
-    t.like((await expectStatus(admin('GET', at), 200)).json, { state: 'revoked', revoked: true })
-    await expectStatus(issue(contract), 405)
-    await close()
-    await reopen()
-    t.deepEqual((await explain()).segments, explained.segments)
-    t.is(((await expectStatus(admin('GET', `${at}/clusters`), 200)).json as unknown[]).length, 1)
-  },
-)
+  ).json as { number: number; effectiveFrom: number; superseded: boolean }[]
+  t.deepEqual(
+    listed.map(({ number, effectiveFrom, superseded }) => [number, effectiveFrom === middle, superseded]),
+    [
+      [1, false, false],
+      [2, false, false],
+      [3, true, false],
+    ],
+  )
+  const history = (await expectStatus(admin('GET', `${at}/audit`), 200)).json as {
+    event: string
+    terms?: number
+    effectiveFrom?: number
+  }[]
+  t.like(
+    history.findLast(({ event }) => event === 'contract.updated'),
+    { terms: 3, effectiveFrom: middle },
+  )
+  // The deletion.
+  await expectStatus(admin('DELETE', at), 200)
+  t.like((await expectStatus(admin('GET', at), 200)).json, { state: 'revoked', revoked: true })
+  await expectStatus(issue(contract), 405)
+  await close()
+  await reopen()
+  t.deepEqual((await explain()).segments, explained.segments)
+  t.is(((await expectStatus(admin('GET', `${at}/clusters`), 200)).json as unknown[]).length, 1)
+})

@@ -113,7 +113,7 @@ const stepsAfter = (changes: readonly Change[]): Record<(typeof fields)[number],
   return steps
 }
 
-test('at each second a term has the value of the last change before it that no later plan replaces', (t) => {
+test('at each second a term has its last change before', (t) => {
   fc.assert(
     fc.property(fc.array(someChange, { maxLength: 6 }), (changes) => {
       const { all, timeline } = timelineAfter(changes)
@@ -147,7 +147,7 @@ const someContract = fc.record({
   revokedAt: fc.option(second, { nil: undefined }),
 })
 
-test('what is billed to a contract is what an addition second by second gives, by the terms of that second', (t) => {
+test('billed usage equals an addition by second under the terms', (t) => {
   const inputs = fc.record({
     contracts: fc.tuple(someContract, someContract),
     bindings: fc.array(someBinding, { maxLength: 4 }),
@@ -210,7 +210,7 @@ test('what is billed to a contract is what an addition second by second gives, b
   )
 })
 
-test('a change counts from now on, or from an instant that is named; from one in the past only if that is said', (t) => {
+test('a change counts from now or a named instant, past ones explicitly', (t) => {
   const now = new Date('2026-11-25T12:00:00.700Z')
   const instantOf = (from: string | undefined, reopens: boolean) =>
     effectiveInstant({ from: from === undefined ? undefined : new Date(from), reopens }, now)
@@ -228,7 +228,7 @@ test('a change counts from now on, or from an instant that is named; from one in
     t.true(isLeft(instantOf(from, reopens)), from ?? '')
 })
 
-test('a change that changes nothing makes no version, and one that would spoil a planned version is refused', (t) => {
+test('an empty change makes no version, and a conflicting one is refused', (t) => {
   const recorded = { recordedAt: date(base), recordedBy: '' }
   t.is(unwrap(changeTimeline([first], { product: 'database' }, date(base), recorded)), undefined)
   const planned =
@@ -238,7 +238,7 @@ test('a change that changes nothing makes no version, and one that would spoil a
   t.true(isLeft(refused) && /planned from/.test(refused.left.message))
 })
 
-test('a limit that changes within a month counts by the seconds of each, and other quotas count as they are', (t) => {
+test('a limit that changes within a month is weighted by seconds', (t) => {
   const quota = (limit: number, metric: 'cpu_core_month' | 'memory_gib_month' = 'cpu_core_month') => ({ metric, limit })
   const of = (...parts: readonly (readonly [number, TermsInMonth['quota']])[]): readonly TermsInMonth[] => {
     let from = 0
@@ -291,7 +291,7 @@ const factsOf = (trialClaims: readonly TrialClaim[], timeline: readonly TermsVer
   trialClaims,
 })
 
-test('a trial needs a contract that allows trials when the object is created, has a bound, and is one for each identity', (t) => {
+test('a trial needs a contract that allows it, within its bound, once', (t) => {
   const trials = (...given: Parameters<typeof factsOf>) => [...trialsOf(factsOf(...given))].toSorted((a, b) => a - b)
   t.deepEqual(trials([claim(1), claim(2), claim(3)]), [1, 2], 'at most two')
   t.deepEqual(trials([claim(-1), claim(1), claim(2)]), [1, 2], 'before the binding no contract covers it')

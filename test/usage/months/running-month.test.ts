@@ -78,7 +78,7 @@ test('a new contract is computed at the next read', async (t) => {
   )
 })
 
-test('an account with more than 20,000 objects has the figures of the job, with their time', async (t) => {
+test("an account with more than 20,000 objects has the job's figures", async (t) => {
   t.deepEqual(await environment({ objects: 20_000 }).figures(), [{ cpu: 0, computedAt: start }])
   const large = environment({ objects: 20_001 })
   const ofJob = [{ cpu: 1, computedAt: stored?.computedAt }]

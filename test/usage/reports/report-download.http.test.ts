@@ -256,7 +256,7 @@ test.serial('each revision keeps its report, and the newest is the one of the mo
   t.is((await fetched(pathOf('2026/April', '&revision=3'))).status, 404)
 })
 
-test.serial('a month without a report is 404, a malformed one 400, and only site admins download', async (t) => {
+test.serial('a missing month is 404, a malformed one 400, and admins download', async (t) => {
   t.is((await fetched(pathOf('2026/March'))).status, 404)
   for (const month of ['26/March', '2026/Marz', '2026/13', '2026/0'])
     t.is((await fetched(pathOf(month))).status, 400, month)

@@ -85,7 +85,7 @@ test('a table of the cover is on one page with its sum and its footnotes', async
     }
 })
 
-test('a table over pages repeats its head, which the structure has once, and every row is there once', async (t) => {
+test('a table over pages repeats its head and has every row once', async (t) => {
   const bytes = await renderedBy(renderer, contentOf([tableOf(200, ['orders'])]))
   const { pages } = await readPdf(bytes)
   t.true(pages.length > 4)
@@ -101,7 +101,7 @@ test('a table over pages repeats its head, which the structure has once, and eve
   )
 })
 
-test('a report states that it is PDF/A-2a and PDF/UA-1, with the owner as a valid property', async (t) => {
+test('a report is PDF/A-2a and PDF/UA-1 with its owner', async (t) => {
   const { properties, info } = await readPdf(
     await renderedBy(renderer, contentOf([], { ownerName: 'Smith & Sons</rdf:li> <b>"x"\u0001\ufffe' })),
   )
@@ -161,7 +161,7 @@ test('equal contents give equal bytes', async (t) => {
   t.notDeepEqual(other, once)
 })
 
-test('a logo is drawn, and one that cannot be read is left out', async (t) => {
+test('a logo is drawn, and an unreadable one omitted', async (t) => {
   const hasPicture = async (logo: Uint8Array): Promise<boolean> =>
     Buffer.from(await renderedBy(renderer, contentOf([], { branding: { logo, color: '#0b6070' } }))).includes(
       '/Subtype /Image',
@@ -240,7 +240,7 @@ test('a caller that stops reading ends the report', async (t) => {
   t.true(seen.isReturned)
 })
 
-test('the thread waits for the caller: it does not write ahead of what is taken', async (t) => {
+test('the thread writes only as far as the caller reads', async (t) => {
   const { table, seen } = endlessTable()
   const pieces = renderer.render(contentOf([table]), new AbortController().signal)[Symbol.asyncIterator]()
   await pieces.next()
@@ -270,7 +270,7 @@ test('a thread that does nothing is ended', async (t) => {
   await impatient.close()
 })
 
-test('letters that are joined, moved or put on others, and emoji of several characters, are shaped, and carry their text', (t) => {
+test('ligatures, combining marks and emoji are shaped with their text', (t) => {
   const document = new TaggedDocument({ size: 'A4', margin: 0 })
   document.resume()
   document.beginPage()
@@ -296,7 +296,7 @@ test('letters that are joined, moved or put on others, and emoji of several char
   document.end()
 })
 
-test('every text is set within its room, without the glyph of a font for what it does not have', (t) => {
+test('every text fits its room without a missing glyph', (t) => {
   const document = new TaggedDocument({ size: 'A4', margin: 0 })
   document.resume()
   document.beginPage()

@@ -18,7 +18,7 @@ test('the same seed gives the same vendor and events, another seed others', (t) 
   t.notDeepEqual(eventsOf(1, 3), eventsOf(2, 3))
 })
 
-test('a vendor has the clusters that were asked for, all with other UIDs, and contracts that bind them', (t) => {
+test('a vendor has the requested clusters with unique UIDs and contracts', (t) => {
   for (const count of [1, 7, 20, 101]) {
     const vendor = sampleVendor(3, count, start, end)
     const uids = vendor.flatMap(({ clusters }) => clusters.map(({ uid }) => uid))

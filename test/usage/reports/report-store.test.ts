@@ -11,7 +11,7 @@ const june = monthKey(2026, 6)
 const at = new Date('2026-07-04T00:30:00.123Z')
 
 for (const database of eachDatabase()) {
-  test(`${database.name}: a report is found with its size once it is published, and read in order`, async (t) => {
+  test(`${database.name}: a published report is found and read in order`, async (t) => {
     const db = await database.open()
     try {
       const months = makeSqlMonthStore(db)(db)

@@ -243,7 +243,7 @@ for (const { name: database } of eachDatabase()) {
   })
 }
 
-test('only the databases of the namespace that is being written are read, so that memory does not grow with the cluster', async (t) => {
+test('only the databases of the current namespace are in memory', async (t) => {
   const read: number[][] = []
   const cluster = {
     id: 1 as UsageClusterId,
@@ -279,7 +279,7 @@ test('only the databases of the namespace that is being written are read, so tha
   t.deepEqual(read, [[1], [0], [2]])
 })
 
-test('databases that were deleted in the last six months are shown, on the last days of long months too', async (t) => {
+test('databases deleted in the last six months are shown', async (t) => {
   const sinceAt = async (now: string): Promise<string> => {
     let shownSince = 0
     const inventory: DatabaseInventory = {

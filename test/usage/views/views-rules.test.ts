@@ -37,7 +37,7 @@ const amounts = fc.oneof(
 )
 const sumOf = (values: readonly number[]): number => values.reduce((all, each) => all + each, 0)
 
-test('running shares add up to the total, and any run of them is less than a thousandth off', (t) => {
+test('running shares add up to the total within a thousandth', (t) => {
   fc.assert(
     fc.property(amounts, fc.boolean(), ([given, unit], isOther) => {
       const exact = given.reduce((all, each) => all + each, 0n)
@@ -58,7 +58,7 @@ test('running shares add up to the total, and any run of them is less than a tho
   t.throws(() => makeRunningShares(1000n, 7, 2000n), { instanceOf: RangeError })
 })
 
-test('an amount next to a multiple of its unit is shown as the division of integers gives', (t) => {
+test("an amount next to a unit's multiple is an integer division", (t) => {
   const parts = fc.record({
     unit: fc.oneof(smallUnit, monthUnit),
     multiple: fc.bigInt({ min: 1n, max: 3_000_000n }),
@@ -87,7 +87,7 @@ test('figures are the shortest numbers of JSON', (t) => {
   t.is(numberText(12_340), '12.34')
 })
 
-test('the mean of what an object occupied is exact, and rounded half up', (t) => {
+test("an object's mean is exact and rounded half up", (t) => {
   const occupied = fc.array(
     fc.record({ seconds: fc.integer({ min: 1, max: 60_000 }), milliCpu: fc.nat(1_000_000_000), memoryMib: fc.nat(9) }),
     { maxLength: 40 },
@@ -143,7 +143,7 @@ test('the mean of what an object occupied is exact, and rounded half up', (t) =>
   t.pass()
 })
 
-test('a total is divided by raising the largest remainders, and of equal ones the earlier', (t) => {
+test('the largest remainders are raised, and the earlier of equal ones', (t) => {
   fc.assert(
     fc.property(
       fc.array(fc.bigInt({ min: 0n, max: 40n }), { minLength: 1, maxLength: 40 }),
@@ -165,7 +165,7 @@ test('a total is divided by raising the largest remainders, and of equal ones th
   t.pass()
 })
 
-test('a total is divided by largest remainder, into the two thousandths next to each amount', (t) => {
+test('a total is divided within two thousandths of each amount', (t) => {
   fc.assert(
     fc.property(amounts, ([given, unit]) => {
       const total = totalShown(given, unit)
@@ -304,7 +304,7 @@ test('a month is 1 to 12 or an English name, and nothing else', (t) => {
   t.pass()
 })
 
-test('figures are added exactly in thousandths, and other members are left out of totals', (t) => {
+test('figures add exactly in thousandths without other members', (t) => {
   const figure = fc.integer({ min: 0, max: 10 ** 9 }).map((thousandths) => thousandths / 1000)
   fc.assert(
     fc.property(
@@ -374,7 +374,7 @@ test('volumes have their sizes in the order of time, whatever the order of chang
   t.is(volumeDetails({ deletedAt: 500 as UnixSeconds, changes })[0]!.deletedAt, 500)
 })
 
-test('pods are those of the last change; without a report of pods, the whole divided by replicas; none of a deleted database', (t) => {
+test('pods are those of the last change, or the total by replicas', (t) => {
   const now = 1000 as UnixSeconds
   t.deepEqual(podDetails({ deletedAt: undefined, changes: [change(2, 200, []), change(1, 100, undefined)] }, now), [
     { flavor: { cpu: '500m', memory: '2Gi' }, count: 3, age: 800 },

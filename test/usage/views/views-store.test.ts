@@ -16,7 +16,7 @@ for (const database of eachDatabase()) {
   }
   declareSuite(viewStoreSuite, `${database.name}: views`, open)
 
-  test(`${database.name}: other work is done while several readers divide the pieces of a view`, async (t) => {
+  test(`${database.name}: other work proceeds during the division of a view`, async (t) => {
     const { db, views, close } = await open()
     try {
       await plantRevision(db, 12, [monthOfPlans([])])

@@ -48,7 +48,7 @@ test('years and months ascend, and only published months of the account are list
   })
 })
 
-test('every route is for site admins: 403 to members and strangers, 404 without such an account, 401 without a token, 400 without org', async (t) => {
+test('every route needs a site admin, an account and an organization', async (t) => {
   for (const path of everyPath) {
     t.is((await read(path)).status, 200, path)
     t.is((await read(path, {}, {}, owner.token)).status, 403, path)
@@ -59,7 +59,7 @@ test('every route is for site admins: 403 to members and strangers, 404 without 
   }
 })
 
-test('a view has only what belongs to the account', async (t) => {
+test('a view contains only its account', async (t) => {
   for (const path of everyPath) {
     const mine = (await read(path)).text
     const theirs = (await read(path, { org: otherOrg })).text
@@ -76,7 +76,7 @@ test('a view has only what belongs to the account', async (t) => {
   )
 })
 
-test('a month is its English name in any case or its number; others, and other years, are 400; months without a report are 404', async (t) => {
+test('a month is its English name or number, and others are 400', async (t) => {
   const path = (year: string, month: string) =>
     `${summary}/${year}/${month}/usage-report/products/dbProduct/views/gks-usage-view`
   const reference = (await read(path('2026', 'June'))).text
@@ -96,7 +96,7 @@ test('a month is its English name in any case or its number; others, and other y
     t.is((await read(path(year, month))).status, 404, `${year} ${month}`)
 })
 
-test('an unknown view type, a contract that is no positive integer and a revision that is none are 400', async (t) => {
+test('an invalid view type, contract or revision is 400', async (t) => {
   for (const view of views) {
     for (const query of [{ view_type: 'all' }, { view_type: '' }, { view_type: 'Total' }])
       t.is(
@@ -121,7 +121,7 @@ test('an unknown view type, a contract that is no positive integer and a revisio
   }
 })
 
-test('filters are combined by AND, and the totals are the sums of what is shown', async (t) => {
+test('filters combine by AND, and totals are the shown sums', async (t) => {
   const path = `${june}/dbProduct/views/objects-usage-view`
   const { items } = await viewOf(read(path))
   const values = {
@@ -161,7 +161,7 @@ test('filters are combined by AND, and the totals are the sums of what is shown'
   )
 })
 
-test('clusters show what was used of a kind or for a contract; kinds and namespaces what was used in a cluster', async (t) => {
+test("clusters, kinds and namespaces show each other's use", async (t) => {
   const clusters = `${june}/dbProduct/views/clusters-usage-view`
   const objects = (await viewOf(read(`${june}/dbProduct/views/objects-usage-view`))).items
   const postgres = await viewOf(read(clusters, { kind: 'Postgres', view_type: 'billable' }))
@@ -210,7 +210,7 @@ test('clusters show what was used of a kind or for a contract; kinds and namespa
   t.is(kinds.totals.objectCount + namespaces.totals.objectCount, objects.length - 1)
 })
 
-test('one object is found by its cluster and its UID, in any case, and not by those of another account or view', async (t) => {
+test('an object is found by its cluster and UID in any case', async (t) => {
   for (const view of databaseViews.slice(5)) {
     const path = `${june}/dbProduct/views/${view}/clusters`
     const { items, totals } = await viewOf(read(`${path}/${clusterUidOf(3).toUpperCase()}/objects/${objectUidOf(302)}`))
