@@ -1,8 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { parseEvent } from '../../../core/usage/events/event-rules.ts'
-import { intervalsOf } from '../../../core/usage/events/intervals.ts'
+import { maxEvents, parseEvent } from '../../../core/usage/events/event-rules.ts'
+import { intervalsOf, keptMonths } from '../../../core/usage/events/intervals.ts'
 import { changedIntervals, cutOf, endsOf, silentBeforeDay } from '../../../core/usage/events/plan.ts'
 import { heardHours, hoursOf, includesHours, unionOfHours } from '../../../core/usage/events/presence.ts'
 import type { ObjectChange, ReportedEvent } from '../../../core/usage/events/types.ts'
@@ -166,6 +166,12 @@ const wrong: Readonly<Record<string, ReportedEvent>> = {
 }
 for (const [title, event] of Object.entries(wrong))
   test(`events: ${title} is refused`, (t) => t.is(reason(event), 'invalid'))
+
+test('a report has 1,000 events, intervals 14 months and a month 93 bytes of hours', (t) => {
+  t.is(maxEvents, 1000)
+  t.is(keptMonths, 14)
+  t.is(hoursOf([second('2026-11-30T23:59:59Z')]).get(key(202611))?.length, 93)
+})
 
 test('events: the valid ones are taken, with the largest and smallest values', (t) => {
   const details = {

@@ -1,9 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import type { ContractDraft } from '../../../core/contracts/contract-rules.ts'
-import { changedTerms, changeTimeline, effectiveInstant, termsAt, timelineOf } from '../../../core/contracts/terms.ts'
-import type { ContractId, DatedTerms, TermsVersion } from '../../../core/contracts/types.ts'
+import { changeTimeline, termsAt } from '../../../core/contracts/terms.ts'
+import type { ContractId, TermsVersion } from '../../../core/contracts/types.ts'
 import type { BindingTime } from '../../../core/usage/months/coverage.ts'
 import { coveragesOf } from '../../../core/usage/months/coverage.ts'
 import { quotaOf } from '../../../core/usage/months/product-month.ts'
@@ -12,127 +10,23 @@ import { segmentsOf } from '../../../core/usage/months/segments.ts'
 import { trialsOf } from '../../../core/usage/months/trials.ts'
 import type { TermsInMonth } from '../../../core/usage/usage-types.ts'
 import type { TrialClaim, UnixSeconds, UsageClusterId, UsageObjectId } from '../../../core/usage/types.ts'
+import {
+  base,
+  date,
+  first,
+  length,
+  second,
+  someChange,
+  stepsAfter,
+  timelineAfter,
+  valueAt,
+} from '../../contracts/terms-timeline.ts'
 import { unwrap } from '../../support/outcome.ts'
 
 /** Terms that are dated, recomputed second by second by rules that know no versions. */
 
 const at = (seconds: number): UnixSeconds => seconds as UnixSeconds
-const date = (seconds: number): Date => new Date(seconds * 1000)
-/** The window of the tests begins here, so that each second of it can be asked for. */
-const base = 1_790_000_000
-const length = 400
 const clusterId = 7 as UsageClusterId
-
-const terms: DatedTerms = {
-  product: 'database',
-  features: ['database-basic'],
-  quota: {
-    enabled: false,
-    metric: 'cpu_core_month',
-    limit: 0,
-    alertThresholds: [],
-    disableLicenseOnLimitReached: false,
-  },
-  startsAt: date(base - 1000),
-  endsAt: date(base + 10_000),
-  allowsOffline: false,
-  allowsTrials: true,
-  maxTrials: 2,
-  disablesAnalytics: false,
-  enablesClientBilling: false,
-  restrictions: '',
-}
-const first: TermsVersion = {
-  ...terms,
-  number: 1,
-  from: new Date(0),
-  to: undefined,
-  recordedAt: date(base),
-  recordedBy: '',
-  supersededAt: undefined,
-}
-
-/** A change of some fields from a second of the window on. The instant is often the same as that of another change. */
-interface Change {
-  readonly from: number
-  readonly draft: Pick<ContractDraft, 'product' | 'startsAt' | 'endsAt' | 'maxTrials'>
-}
-const second = fc.integer({ min: base - 20, max: base + length + 20 })
-const someChange: fc.Arbitrary<Change> = fc.record({
-  from: fc.oneof(second, fc.constantFrom(base, base + 100, base + 200)),
-  draft: fc.record(
-    {
-      product: fc.constantFrom('database', 'vault', 'db'),
-      startsAt: fc.integer({ min: base - 50, max: base + 150 }).map(date),
-      endsAt: fc.integer({ min: base + 160, max: base + 500 }).map(date),
-      maxTrials: fc.nat({ max: 3 }),
-    },
-    { requiredKeys: [] },
-  ),
-})
-
-/** Applies changes one after the other, as requests do. */
-const timelineAfter = (
-  changes: readonly Change[],
-): { readonly all: readonly TermsVersion[]; readonly timeline: readonly TermsVersion[] } => {
-  let all: readonly TermsVersion[] = [first]
-  for (const { from, draft } of changes) {
-    const changed = unwrap(
-      changeTimeline(all, draft, date(from), { recordedAt: date(base), recordedBy: 'ann@example.com' }),
-    )
-    if (changed === undefined) continue
-    const kept = new Set(changed.versions.map(({ number }) => number))
-    all = [
-      ...all.filter(({ number }) => !kept.has(number)).map((each) => ({ ...each, supersededAt: date(base) })),
-      ...changed.versions,
-    ]
-  }
-  return { all, timeline: timelineOf(all) }
-}
-
-/** The values of one field: each with the second from which on it is in force. */
-type Steps = readonly { readonly from: number; readonly value: string }[]
-const valueAt = (steps: Steps, second: number): string => steps.findLast(({ from }) => from <= second)?.value ?? ''
-
-/** A change is in force until the next instant at which the field has another value by an earlier plan. */
-const changed = (steps: Steps, from: number, value: string): Steps => {
-  const next = steps.findIndex((step, index) => step.from > from && step.value !== steps[index - 1]?.value)
-  const until = next === -1 ? Number.POSITIVE_INFINITY : (steps[next]?.from ?? 0)
-  return [...steps.filter((step) => step.from < from), { from, value }, ...steps.filter((step) => step.from >= until)]
-}
-
-const fields = ['product', 'startsAt', 'endsAt', 'maxTrials'] as const
-const stepsAfter = (changes: readonly Change[]): Record<(typeof fields)[number], Steps> => {
-  const textOf = (value: unknown): string => JSON.stringify(value)
-  const steps = Object.fromEntries(
-    fields.map((field) => [field, [{ from: Number.NEGATIVE_INFINITY, value: textOf(terms[field]) }]]),
-  ) as unknown as Record<(typeof fields)[number], Steps>
-  for (const { from, draft } of changes)
-    for (const field of fields)
-      if (draft[field] !== undefined) steps[field] = changed(steps[field], from, textOf(draft[field]))
-  return steps
-}
-
-test('at each second a term has its last change before', (t) => {
-  fc.assert(
-    fc.property(fc.array(someChange, { maxLength: 6 }), (changes) => {
-      const { all, timeline } = timelineAfter(changes)
-      const steps = stepsAfter(changes)
-      for (let now = base - 30; now < base + length + 30; now += 1) {
-        const found = termsAt(timeline, date(now))
-        for (const field of fields)
-          if (JSON.stringify(found?.[field]) !== valueAt(steps[field], now))
-            return t.is(JSON.stringify(found?.[field]), valueAt(steps[field], now), `${field} at ${now - base}`)
-      }
-      t.is(new Set(all.map(({ number }) => number)).size, all.length, 'a number is used once')
-      t.true(
-        timeline.every(({ to }, index) => to?.getTime() === timeline[index + 1]?.from.getTime()),
-        'no gaps',
-      )
-      return true
-    }),
-  )
-})
 
 const someBinding: fc.Arbitrary<BindingTime> = fc
   .record({
@@ -208,34 +102,6 @@ test('billed usage equals an addition by second under the terms', (t) => {
       return true
     }),
   )
-})
-
-test('a change counts from now or a named instant, past ones explicitly', (t) => {
-  const now = new Date('2026-11-25T12:00:00.700Z')
-  const instantOf = (from: string | undefined, reopens: boolean) =>
-    effectiveInstant({ from: from === undefined ? undefined : new Date(from), reopens }, now)
-  t.deepEqual(unwrap(instantOf(undefined, false)), now)
-  t.deepEqual(unwrap(instantOf('2026-11-25T12:00:00Z', false)), now, 'the second that has begun is now')
-  t.deepEqual(unwrap(instantOf('2026-12-01T00:00:00Z', false)), new Date('2026-12-01T00:00:00Z'))
-  t.deepEqual(unwrap(instantOf('2026-11-01T00:00:00Z', true)), new Date('2026-11-01T00:00:00Z'))
-  for (const [from, reopens] of [
-    ['2026-11-25T11:59:59Z', false],
-    [undefined, true],
-    ['1969-12-31T23:59:59Z', true],
-    ['+010000-01-01T00:00:00Z', false],
-    ['no instant', true],
-  ] as const)
-    t.true(isLeft(instantOf(from, reopens)), from ?? '')
-})
-
-test('an empty change makes no version, and a conflicting one is refused', (t) => {
-  const recorded = { recordedAt: date(base), recordedBy: '' }
-  t.is(unwrap(changeTimeline([first], { product: 'database' }, date(base), recorded)), undefined)
-  const planned =
-    unwrap(changeTimeline([first], { startsAt: date(base + 9000) }, date(base + 100), recorded))?.versions ?? []
-  t.deepEqual(changedTerms(planned[0]!, planned[1]!), ['startsAt'])
-  const refused = changeTimeline(planned, { endsAt: date(base + 5000) }, date(base), recorded)
-  t.true(isLeft(refused) && /planned from/.test(refused.left.message))
 })
 
 test('a limit that changes within a month is weighted by seconds', (t) => {
