@@ -1,8 +1,9 @@
 import test from 'ava'
 import * as fc from 'fast-check'
+import type { Knex } from 'knex'
 import { accessChangeOf, raisedShards } from '../../adapters/sql/authz/access-changes.ts'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
-import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
+import { composeNow, makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
 import { id, int } from '../../adapters/sql/kit/columns.ts'
 import type { Prepare, SqlDatabase, StatementText } from '../../adapters/sql/kit/statement.ts'
@@ -193,27 +194,70 @@ test('a change raises the shard of its condition, and without one all shards', (
   t.pass()
 })
 
-test('an unknown statement raises all shards, and marks of use raise none', (t) => {
-  const text = (sql: string): StatementText => ({ sql, order: [{ constant: 3 }, { constant: 4 }], int64: false })
-  const raised = (sql: string) => raisedShards(text(sql), {})
-  t.deepEqual(raised('replace into users (id) values (?)'), [everyoneShard])
-  t.deepEqual(raised('insert into teams select * from teams where org_id = ?'), [everyoneShard])
-  t.deepEqual(raised('truncate table users'), [everyoneShard])
-  t.deepEqual(raised('delete a from teams as a'), [everyoneShard])
-  t.deepEqual(raised('with x as (select 1) delete from teams'), [everyoneShard])
-  t.deepEqual(raised('with x as (select 1) select * from x for update'), [])
-  t.deepEqual(raised('update users as u join teams as t on t.id = u.id set t.permission = ? where u.id = ?'), [
-    everyoneShard,
+test('a change written as SQL raises all shards if it names a table of access', (t) => {
+  const raised = (sql: string) =>
+    raisedShards({ sql, order: [{ constant: 3 }, { constant: 4 }], int64: false, change: 'unknown' }, {})
+  for (const sql of [
+    'replace into users (id) values (?)',
+    'insert into teams select * from teams where org_id = ?',
+    'truncate table users',
+    'delete a from teams as a',
+    'with x as (select 1) delete from `teams`',
+    'update users as u join teams as t on t.id = u.id set t.permission = ? where u.id = ?',
+    'insert into role_permissions values (1, 2)',
   ])
-  t.deepEqual(raised('update users as u join access_tokens as t on t.user_id = u.id set u.last_login_at = ?'), [])
-  t.deepEqual(raised('update `teams` set `org_id` = ? where `org_id` = ?'), [everyoneShard])
-  t.deepEqual(raised('update `users` set `is_active` = ? where `id` = ?'), [shardOf(4), followersShard])
-  t.deepEqual(raised('update `access_tokens` set `last_used_at` = ? where `id` = ?'), [])
-  t.deepEqual(
-    raisedShards(
-      { ...text('insert into role_permissions values (1, 2)'), shown: 'insert into role_permissions ...' },
-      {},
-    ),
-    [everyoneShard],
-  )
+    t.deepEqual(raised(sql), [everyoneShard], sql)
+  t.deepEqual(raised('with x as (select 1) select * from users for update'), [])
+  t.deepEqual(raised('update idle_users set x = ?'), [])
 })
+
+for (const dialect of dialects) {
+  test(`${dialect}: a builder names the accounts and the columns of its statement`, (t) => {
+    const raised = (build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
+      raisedShards(composeNow(makeComposer(dialect), build), {})
+    t.deepEqual(
+      raised((k) => k('teams').where('org_id', 4).update({ org_id: 3 })),
+      [everyoneShard],
+    )
+    t.deepEqual(
+      raised((k) => k('users').where('users.id', 4).update({ 'users.is_active': 1 })),
+      [shardOf(4), followersShard],
+    )
+    t.deepEqual(
+      raised((k) => k('users').where('id', 4).increment('version', 1)),
+      [shardOf(4)],
+    )
+    t.deepEqual(
+      raised((k) => k('access_tokens').where('id', 4).update({ last_used_at: 3 })),
+      [],
+    )
+    t.deepEqual(
+      raised((k) => k('teams as t').where('t.org_id', 4).update({ permission: 'read' })),
+      [everyoneShard],
+    )
+    t.deepEqual(
+      raised((k) => k('teams').insert(k.raw('select * from teams'))),
+      [everyoneShard],
+    )
+    t.deepEqual(
+      raised((k) => k('teams').insert({ org_id: 4 }).onConflict('id').merge()),
+      [everyoneShard],
+    )
+    t.deepEqual(
+      raised((k) => k('teams').truncate()),
+      [everyoneShard],
+    )
+    t.deepEqual(
+      raised((k) => k.with('x', k('teams')).from('teams').where('org_id', 4).delete()),
+      [everyoneShard],
+    )
+    t.deepEqual(
+      raised((k) => k('teams').where('org_id', '=', k.ref('id')).delete()),
+      [everyoneShard],
+    )
+    t.deepEqual(
+      raised((k) => k('roles').join('teams', 'teams.id', 'roles.id').where('roles.org_id', 4).update({ name: 'a' })),
+      [everyoneShard],
+    )
+  })
+}

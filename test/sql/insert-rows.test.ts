@@ -109,7 +109,7 @@ test('few statements are composed, each once', (t) => {
   const run = async (lengths: readonly number[]) => {
     const insert = intoThings({
       dialect: 'sqlite',
-      prepare: (() => ({ sql: String((composed += 1)), order: [], int64: false })) as never,
+      prepare: (() => ({ sql: String((composed += 1)), order: [], int64: false, change: 'nothing' })) as never,
     })
     const runner = { run: async () => ({ affected: 0, insertId: 0 }) } as never
     for (const length of lengths)

@@ -321,7 +321,9 @@ test('a statement that the server evicted is prepared again a few times', async 
       unprepare: (text: string) => events.push(`unprepare ${text}`),
     } as unknown as PoolConnection
     return new Promise<readonly [unknown, unknown, readonly string[]]>((resolve) =>
-      execute(connection, { sql, order: [], int64: false }, {}, (error, answer) => resolve([error, answer, events])),
+      execute(connection, { sql, order: [], int64: false, change: 'nothing' }, {}, (error, answer) =>
+        resolve([error, answer, events]),
+      ),
     )
   }
   t.deepEqual(await answerAfter(1), [undefined, [{ one: 1 }], [`execute ${sql}`, `unprepare ${sql}`, `execute ${sql}`]])

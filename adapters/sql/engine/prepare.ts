@@ -3,6 +3,7 @@ import type { Bind, Columns } from '../kit/columns.ts'
 import { rowReader } from '../kit/row-reader.ts'
 import { selected } from '../kit/fragments.ts'
 import type { Constant, Parameter, Prepare, StatementText } from '../kit/statement.ts'
+import { rowChangeOf } from '../kit/row-changes.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 
@@ -46,18 +47,20 @@ const compose = (built: Knex.QueryBuilder | Knex.Raw): Composed => {
 type Built = Knex.QueryBuilder | Knex.Raw
 type Build = (k: Knex, p: unknown) => Built
 
+type Text = Pick<StatementText, 'sql' | 'order' | 'change'>
+
 /** Composes at the first use: a service has thousands of statements, and a command or a test uses few of them. */
-const composedOnce = (
-  compose: () => Pick<StatementText, 'sql' | 'order'>,
-  rest: Pick<StatementText, 'int64' | 'read'>,
-): StatementText => {
-  let composed: Pick<StatementText, 'sql' | 'order'> | undefined
+const composedOnce = (compose: () => Text, rest: Pick<StatementText, 'int64' | 'read'>): StatementText => {
+  let composed: Text | undefined
   return {
     get sql() {
       return (composed ??= compose()).sql
     },
     get order() {
       return (composed ??= compose()).order
+    },
+    get change() {
+      return (composed ??= compose()).change
     },
     ...rest,
   }
@@ -75,30 +78,33 @@ export const makePrepare = (composer: Knex): Prepare => {
   return prepare as Prepare
 }
 
-type Text = Pick<StatementText, 'sql' | 'order'>
-
 const composeTyped = (composer: Knex, params: Columns, rows: Columns | undefined, build: Build): Text => {
   const placeholders = Object.keys(params).map((name, index) => new Placeholder(name, firstMarker + index))
   const encoded = new Map<string, Parameter>(
     Object.entries(params).map(([name, { encode }]) => [name, { name, encode }]),
   )
   const built = build(composer, Object.fromEntries(placeholders.map((each) => [each.name, each])))
-  return orderOf(
-    rows === undefined || !('select' in built) ? built : selected(composer, built, rows),
-    placeholders,
-    (name) => encoded.get(name) as Parameter,
-  )
+  const slotOf = (value: unknown): Parameter | undefined => {
+    const placeholder =
+      value instanceof Placeholder ? value : placeholders.find((candidate) => candidate.marker === value)
+    return placeholder && encoded.get(placeholder.name)
+  }
+  const whole = rows === undefined || !('select' in built) ? built : selected(composer, built, rows)
+  return textOf(compose(whole), built, slotOf)
 }
 
-const orderOf = (built: Built, placeholders: readonly Placeholder[], slotOf: (name: string) => Parameter): Text => {
-  const { sql, bindings } = compose(built)
-  const order = bindings.map((binding): Parameter | Constant => {
-    const placeholder =
-      binding instanceof Placeholder ? binding : placeholders.find((candidate) => candidate.marker === binding)
-    return placeholder === undefined ? { constant: asBind(binding, sql) } : slotOf(placeholder.name)
-  })
-  return { sql, order: withCounts(sql, order) }
-}
+const textOf = (
+  { sql, bindings }: Composed,
+  built: Built,
+  slotOf: (value: unknown) => Parameter | undefined = () => undefined,
+): Text => ({
+  sql,
+  order: withCounts(
+    sql,
+    bindings.map((value) => slotOf(value) ?? { constant: asBind(value, sql) }),
+  ),
+  change: rowChangeOf(built, (value) => slotOf(value) ?? (isBind(value) ? { constant: value } : undefined)),
+})
 
 /** Marks the places of `limit` and `offset`. */
 const withCounts = (sql: string, order: Text['order']): Text['order'] => {
@@ -109,22 +115,16 @@ const withCounts = (sql: string, order: Text['order']): Text['order'] => {
 
 /** Composes a statement whose shape is known only at run time. All its values are fixed. */
 export const composeNow = (composer: Knex, build: (k: Knex) => Built): StatementText => {
-  const { sql, bindings } = compose(build(composer))
-  const order = bindings.map((binding) => ({ constant: asBind(binding, sql) }))
-  return { sql, order: withCounts(sql, order), int64: false }
+  const built = build(composer)
+  return { ...textOf(compose(built), built), int64: false }
 }
 
+const isBind = (value: unknown): value is Bind =>
+  value === null || value instanceof Uint8Array || ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
+
 const asBind = (value: unknown, sql: string): Bind => {
-  if (value === null || value instanceof Uint8Array) return value
-  switch (typeof value) {
-    case 'string':
-    case 'number':
-    case 'bigint':
-    case 'boolean':
-      return value
-    default:
-      throw new TypeError(`A statement holds a value that is no bind (${typeof value}): ${sql}`)
-  }
+  if (isBind(value)) return value
+  throw new TypeError(`A statement holds a value that is no bind (${typeof value}): ${sql}`)
 }
 
 /**

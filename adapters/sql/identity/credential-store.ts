@@ -6,7 +6,7 @@ import { aliased, computed, instant, nullable, nullableColumns, pick, present } 
 import { values } from '../kit/values.ts'
 import { accessTokens, accounts, emails, sessions, twoFactors, users } from '../tables/identity.ts'
 import { rowReader } from '../kit/row-reader.ts'
-import { selected } from '../kit/fragments.ts'
+import { decidingNothing, selected } from '../kit/fragments.ts'
 import type { DriverRow } from '../kit/row-reader.ts'
 
 const t = aliased(accessTokens, 't')
@@ -98,11 +98,13 @@ const statements = (db: SqlDatabase) => ({
   // MySQL changes both rows in one statement. The owner's row is locked first, as by every change of the owner's
   // tokens.
   markTokenAndOwner: db.prepare({ id: accessTokens.id, ownerId: users.id, at: instant() }, (k, p) =>
-    k.raw(
-      `update users as u straight_join access_tokens as t on t.user_id = u.id
-      set u.last_login_at = greatest(coalesce(u.last_login_at, 0), cast(? as signed)), t.last_used_at = greatest(coalesce(t.last_used_at, 0), cast(? as signed))
-      where u.id = ? and t.id = ?`,
-      [p.at, p.at, p.ownerId, p.id],
+    decidingNothing(
+      k.raw(
+        `update users as u straight_join access_tokens as t on t.user_id = u.id
+        set u.last_login_at = greatest(coalesce(u.last_login_at, 0), cast(? as signed)), t.last_used_at = greatest(coalesce(t.last_used_at, 0), cast(? as signed))
+        where u.id = ? and t.id = ?`,
+        [p.at, p.at, p.ownerId, p.id],
+      ),
     ),
   ),
   markUser: db.prepare({ id: users.id, at: present(users.lastLoginAt) }, (k, p) =>

@@ -47,14 +47,16 @@ export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => Search
     k('user_search_terms').where('user_id', p.id).delete(),
   )
   const learnUser = db.prepare({ id: users.id }, (k, p) =>
-    k.raw(
-      `insert into user_search_terms (user_id, audience, place, term)
-      select u.id, ${audience}, case when n.i = 1 then 0 else 1 end, substr(u.search_name, n.i)
-      from users as u join accounts as a on a.id = u.id cross join ${numbers}
-      where u.id = ? and n.i between 1 and ${length}(u.search_name)
-        and (n.i <= ${length}(a.lower_name)
-          or (substr(u.search_name, n.i - 1, 1) in ${separators} and substr(u.search_name, n.i, 1) not in ${separators}))`,
-      [p.id],
+    k('user_search_terms').insert(
+      k.raw(
+        `(user_id, audience, place, term)
+        select u.id, ${audience}, case when n.i = 1 then 0 else 1 end, substr(u.search_name, n.i)
+        from users as u join accounts as a on a.id = u.id cross join ${numbers}
+        where u.id = ? and n.i between 1 and ${length}(u.search_name)
+          and (n.i <= ${length}(a.lower_name)
+            or (substr(u.search_name, n.i - 1, 1) in ${separators} and substr(u.search_name, n.i, 1) not in ${separators}))`,
+        [p.id],
+      ),
     ),
   )
   const showUser = db.prepare({ id: userSearchTerms.userId }, (k, p) =>
@@ -65,12 +67,14 @@ export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => Search
       ),
   )
   const learnEmail = db.prepare({ key: emails.lowerEmail }, (k, p) =>
-    k.raw(
-      `insert into email_search_terms (email_id, place, term)
-      select e.id, case when n.i = 1 then 0 else 1 end, substr(e.lower_email, n.i)
-      from emails as e cross join ${numbers}
-      where e.lower_email = ? and n.i between 1 and ${length}(e.lower_email)`,
-      [p.key],
+    k('email_search_terms').insert(
+      k.raw(
+        `(email_id, place, term)
+        select e.id, case when n.i = 1 then 0 else 1 end, substr(e.lower_email, n.i)
+        from emails as e cross join ${numbers}
+        where e.lower_email = ? and n.i between 1 and ${length}(e.lower_email)`,
+        [p.key],
+      ),
     ),
   )
   return (runner) => ({

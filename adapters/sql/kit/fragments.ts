@@ -16,6 +16,17 @@ export const selected = (k: Knex, query: Knex.QueryBuilder, rows: Columns): Knex
     }),
   )
 
+const declaredToDecideNothing = new WeakSet<object>()
+
+/** Declares that a statement written as SQL changes no access: without it, one that names a table of access changes that of everyone. */
+export const decidingNothing = (statement: Knex.Raw): Knex.Raw => {
+  declaredToDecideNothing.add(statement)
+  return statement
+}
+
+/** Reports whether `decidingNothing` declared the statement. */
+export const isDecidingNothing = (statement: object): boolean => declaredToDecideNothing.has(statement)
+
 /** Runs a query that is composed at run time: `rows` are selected. User text must be passed only in bindings. */
 export const queryRows = async <R extends Columns>(
   runner: SqlRunner,

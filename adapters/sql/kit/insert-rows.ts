@@ -169,7 +169,7 @@ const insertTexts = (db: Composer, table: string, columns: Columns, row: Row, on
     const text = makeSqlText()
     const run = async (): Promise<void> => {
       text.sql(tail)
-      await runner.run(textOf(text.take(), `${head} ...`), {})
+      await runner.run(textOf(text.take(), `${head} ...`, one.change), {})
     }
     for (const each of rows) {
       if (text.length() > longestText) await run()
@@ -185,8 +185,9 @@ const insertTexts = (db: Composer, table: string, columns: Columns, row: Row, on
 }
 
 /** A statement whose values are part of its text. */
-const textOf = (sql: string, shown: string): Prepared<object, unknown> => {
-  const text: StatementText = { sql, order: [], int64: false, shown }
+const textOf = (sql: string, shown: string, change: StatementText['change']): Prepared<object, unknown> => {
+  const ofAny = typeof change === 'string' ? change : { ...change, rows: undefined }
+  const text: StatementText = { sql, order: [], int64: false, shown, change: ofAny }
   return text as Prepared<object, unknown>
 }
 

@@ -38,7 +38,7 @@ export const readerOf = (tokens: readonly Token[]) => {
     at++
     return mark('.') ? undefined : token.text
   }
-  return { isWord, skip, mark, name, position: () => at }
+  return { isWord, skip, mark, name }
 }
 
 const conflictWords = ['ignore', 'replace', 'abort', 'fail', 'rollback', 'low_priority', 'high_priority', 'delayed']

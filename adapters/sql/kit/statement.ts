@@ -22,6 +22,21 @@ export interface Parameter extends Place {
   readonly encode: (value: never) => Bind
 }
 
+/** The rows of one table that a statement changes. */
+export interface RowChange {
+  readonly verb: 'insert' | 'update' | 'delete'
+  readonly table: string
+  /** The columns that an update assigns. */
+  readonly columns: readonly string[]
+  /** An insert changes the row that exists. */
+  readonly isUpsert: boolean
+  /**
+   * The values that are known, by column: of each row that is inserted, or of all rows that an update or a deletion
+   * changes. Undefined if the rows are not part of the statement.
+   */
+  readonly rows: readonly ReadonlyMap<string, Parameter | Constant>[] | undefined
+}
+
 /** The compiled text of a statement and the order of its binds for the driver. */
 export interface StatementText {
   readonly sql: string
@@ -32,6 +47,8 @@ export interface StatementText {
    * Set if the values are part of the text, which is then run once and not prepared: what messages show instead of it.
    */
   readonly shown?: string
+  /** What the statement changes. 'unknown' if it is written as SQL, or changes several tables. */
+  readonly change: RowChange | 'nothing' | 'unknown'
   /** Converts a row of the driver. Without it, rows are returned as they are. */
   readonly read?: ((row: DriverRow) => unknown) | undefined
 }
