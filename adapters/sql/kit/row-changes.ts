@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import { isDecidingNothing } from './fragments.ts'
 import type { Constant, Parameter, RowChange } from './statement.ts'
 
-/** What a query builder of knex was told. Its types do not declare these fields; tests compare them with its SQL. */
-interface Told {
+/** The fields of a query builder of knex that its types do not declare. Tests compare them with its SQL. */
+interface BuilderFields {
   readonly _method?: string
   readonly _single?: {
     readonly table?: unknown
@@ -55,7 +55,7 @@ const boundColumns = (entries: readonly (readonly [string, unknown])[], bindOf: 
 }
 
 /** The columns that the condition compares by `=`: each row that is changed has these values. */
-const comparedColumns = (statements: NonNullable<Told['_statements']>, bindOf: BindOf): Binds => {
+const comparedColumns = (statements: NonNullable<BuilderFields['_statements']>, bindOf: BindOf): Binds => {
   const conditions = statements.filter(({ grouping }) => grouping === 'where')
   if (conditions.some(({ bool }) => bool !== 'and')) return new Map()
   const compared = conditions.flatMap(({ type, column, operator, value, not, asColumn }) =>
@@ -68,7 +68,7 @@ const comparedColumns = (statements: NonNullable<Told['_statements']>, bindOf: B
 
 /** Returns the rows that a statement changes; 'unknown' if it is written as SQL, or changes several tables. */
 export const rowChangeOf = (built: Knex.QueryBuilder | Knex.Raw, bindOf: BindOf): RowChange | 'nothing' | 'unknown' => {
-  const { _method: method = '', _single: single = {}, _statements: statements = [] } = built as Told
+  const { _method: method = '', _single: single = {}, _statements: statements = [] } = built as BuilderFields
   if (reads.has(method) || isDecidingNothing(built)) return 'nothing'
   const { table, insert, update, counter } = single
   const verb = verbs[method]
