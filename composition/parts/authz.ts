@@ -1,6 +1,5 @@
 import { authzMigrations } from '../../adapters/sql/authz/migrations.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import {
   AccessMemoryPort,
@@ -11,8 +10,6 @@ import {
 import { makeAccessRevisions } from '../../adapters/sql/authz/access-revisions.ts'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
 import { makeSqlRoleStore, roleObjectRows } from '../../adapters/sql/authz/role-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainPort } from '../../core/audit/ports.ts'
 import { makeAuthorizer } from '../../core/authz/authorizer.ts'
 import {
   AuthorizationFactsPort,
@@ -30,6 +27,7 @@ import { StartRefused } from '../part/boot.ts'
 import { bind, lazily } from '../part/binding.ts'
 import { definePart } from '../part/part.ts'
 import { spansOf } from '../part/spans.ts'
+import { bindUnitOfWork } from './units-of-work.ts'
 
 /** Rights: the authorizer, custom roles and direct grants. */
 export const part = definePart({
@@ -95,13 +93,7 @@ export const part = definePart({
         makeAuthorizer,
       ),
       bind(RoleStorePort, {}, () => roles()(database)),
-      bind(RoleUnitOfWorkPort, { auditChain: AuditChainPort }, ({ auditChain }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ roles: roles()(tx), rights: rights()(tx), audit }),
-          makeSqlAuditTrail(database, auditChain),
-        ),
-      ),
+      bindUnitOfWork(database, RoleUnitOfWorkPort, () => (tx) => ({ roles: roles()(tx), rights: rights()(tx) })),
     ]
   },
 })

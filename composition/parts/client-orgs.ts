@@ -1,16 +1,13 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlClientOrgStore } from '../../adapters/sql/client-orgs/client-org-store.ts'
 import { clientOrgsMigrations } from '../../adapters/sql/client-orgs/migrations.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlEmailStore } from '../../adapters/sql/identity/email-store.ts'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-store.ts'
-import { AuditChainPort } from '../../core/audit/ports.ts'
 import { SpokeStuck } from '../../core/hubs/spokes/spoke-steps.ts'
 import { ClockPort, PausePort } from '../../core/kernel/clock.ts'
 import { notYet, over, pollWithin } from '../../core/kernel/concurrency.ts'
@@ -21,15 +18,12 @@ import { OwnSpokesPort } from '../../core/clusters/hubs/ports.ts'
 import { ClusterDependentsPort, MemberTokensPort } from '../../core/clusters/ports.ts'
 import { CachesPort } from '../../core/kernel/cache.ts'
 import { clientOrgType } from '../../core/organizations/types.ts'
-import type { ClientOrgStores } from '../../core/client-orgs/ports.ts'
 import { ClientOrgStorePort, ClientOrgUnitOfWorkPort } from '../../core/client-orgs/ports.ts'
 import { withImportWatcher } from '../../core/clusters/imports.ts'
 import { makeUserFounder } from '../../core/identity/accounts/users.ts'
 import { DomainNamesPort, PasswordHasherPort, UserFounderPort } from '../../core/identity/ports.ts'
 import { EntropyPort } from '../../core/kernel/secret.ts'
 import { optional } from '../../core/kernel/port-key.ts'
-import { notifyAfterCommit } from '../../core/mail/delivery.ts'
-import { OutboxNotifierPort } from '../../core/mail/ports.ts'
 import { makeOrganizationFounder } from '../../core/organizations/organizations/organizations.ts'
 import { clientOrgsPlugin } from '../../plugins/client-orgs/plugin.ts'
 import { bind, lazily } from '../part/binding.ts'
@@ -38,7 +32,7 @@ import type { AnyPart, DemoOrganization, DemoSeeder, DemoWorld } from '../part/p
 import { definePart, demoDescription } from '../part/part.ts'
 import { operatorCall } from '../part/operator.ts'
 import { BindImportWatcherPort } from './clusters/part.ts'
-import { BindMailOutboxPort } from './mail/part.ts'
+import { bindMailingUnitOfWork } from './units-of-work.ts'
 
 /** As the vendor of the demonstration names them. */
 const demoHub = 'hub'
@@ -192,42 +186,30 @@ export const part = definePart({
         },
         makeUserFounder,
       ),
-      bind(
+      bindMailingUnitOfWork(
+        database,
         ClientOrgUnitOfWorkPort,
-        {
-          chain: AuditChainPort,
-          notifier: OutboxNotifierPort,
-          outbox: BindMailOutboxPort,
-          watcher: optional(BindImportWatcherPort),
-        },
-        ({ chain, notifier, outbox, watcher }) => {
-          const unitOfWork = makeSqlUnitOfWork<ClientOrgStores>(
-            database,
-            (tx, audit) => {
-              const { clientOrgs, clusters, emails, memberships, organizations, tasks, teams, users } = stores()
-              const organizationsIn = organizations(tx)
-              const founding = {
-                organizations: organizationsIn,
-                memberships: memberships(tx),
-                teams: teams(tx),
-                audit,
-              }
-              return {
-                clientOrgs: clientOrgs(tx),
-                clusters: watcher === undefined ? clusters(tx) : withImportWatcher(clusters(tx), watcher(tx, audit)),
-                emails: emails(tx),
-                founder: makeOrganizationFounder(founding),
-                mail: outbox(tx),
-                organizations: organizationsIn,
-                tasks: tasks(tx),
-                users: users(tx),
-                audit,
-              }
-            },
-            makeSqlAuditTrail(database, chain),
-          )
-          return notifyAfterCommit(unitOfWork, notifier)
-        },
+        ({ watcher }) =>
+          (tx, audit) => {
+            const { clientOrgs, clusters, emails, memberships, organizations, tasks, teams, users } = stores()
+            const organizationsIn = organizations(tx)
+            const founding = {
+              organizations: organizationsIn,
+              memberships: memberships(tx),
+              teams: teams(tx),
+              audit,
+            }
+            return {
+              clientOrgs: clientOrgs(tx),
+              clusters: watcher === undefined ? clusters(tx) : withImportWatcher(clusters(tx), watcher(tx, audit)),
+              emails: emails(tx),
+              founder: makeOrganizationFounder(founding),
+              organizations: organizationsIn,
+              tasks: tasks(tx),
+              users: users(tx),
+            }
+          },
+        { watcher: optional(BindImportWatcherPort) },
       ),
     ]
   },

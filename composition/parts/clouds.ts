@@ -3,10 +3,7 @@ import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.t
 import { makeEgressClient } from '../../adapters/outbound/egress-client.ts'
 import { serviceAccountReader } from '../../adapters/clouds/google-buckets.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
-import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainPort } from '../../core/audit/ports.ts'
 import {
   BucketDirectoryPort,
   CloudCredentialStorePort,
@@ -21,6 +18,7 @@ import { origin } from '../part/setting-type.ts'
 import { bind, lazily } from '../part/binding.ts'
 import { definePart } from '../part/part.ts'
 import { fetchSpan, spansOf } from '../part/spans.ts'
+import { bindUnitOfWork } from './units-of-work.ts'
 
 const VendorEgressPort = portKey<EgressClient>('clouds.VendorEgress')
 const OperatorEgressPort = portKey<EgressClient>('clouds.OperatorEgress')
@@ -93,13 +91,7 @@ export const part = definePart({
           }),
       ),
       bind(CloudCredentialStorePort, {}, () => store()(database)),
-      bind(CloudUnitOfWorkPort, { chain: AuditChainPort }, ({ chain }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ credentials: store()(tx), audit }),
-          makeSqlAuditTrail(database, chain),
-        ),
-      ),
+      bindUnitOfWork(database, CloudUnitOfWorkPort, () => (tx) => ({ credentials: store()(tx) })),
     ]
   },
 })

@@ -5,14 +5,11 @@ import { makeDashboardHttp } from '../../adapters/dashboards/dashboard-http.ts'
 import { makeGrafana } from '../../adapters/dashboards/grafana.ts'
 import { makePerses } from '../../adapters/dashboards/perses.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../adapters/outbound/egress-policy.ts'
-import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { metricsProxyMigrations } from '../../adapters/sql/metrics-proxy/migrations.ts'
 import {
   makeSqlRegistrationStore,
   makeSqlTenantDirectory,
 } from '../../adapters/sql/metrics-proxy/registration-store.ts'
-import { AuditChainPort } from '../../core/audit/ports.ts'
 import { ClusterApiPort, ClusterConnectionsPort, ClusterStorePort } from '../../core/clusters/ports.ts'
 import { auditOfToken } from '../../core/identity/audit.ts'
 import { IdentityUnitOfWorkPort, TokenDigestPort } from '../../core/identity/ports.ts'
@@ -43,6 +40,7 @@ import type { ValuesOf } from '../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../part/setting.ts'
 import { matching, secretWords, words } from '../part/setting-type.ts'
 import { definePart } from '../part/part.ts'
+import { bindUnitOfWork } from './units-of-work.ts'
 
 const address = matching(/^https?:\/\/[^\s@?#]+[^\s@?#/]$/, 'an http or https URL, without a slash at the end')
 const label = matching(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'a DNS label')
@@ -185,13 +183,9 @@ export const part = definePart({
     return [
       bind(TenantDirectoryPort, {}, () => makeSqlTenantDirectory(database)(database)),
       bind(RegistrationStorePort, {}, () => makeSqlRegistrationStore(database)(database)),
-      bind(RegistrationUnitOfWorkPort, { chain: AuditChainPort }, ({ chain }) => {
+      bindUnitOfWork(database, RegistrationUnitOfWorkPort, () => {
         const registrations = makeSqlRegistrationStore(database)
-        return makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ registrations: registrations(tx), audit }),
-          makeSqlAuditTrail(database, chain),
-        )
+        return (tx) => ({ registrations: registrations(tx) })
       }),
       bind(
         DashboardConnectionsPort,

@@ -1,7 +1,6 @@
 import { organizationsMigrations } from '../../adapters/sql/organizations/migrations.ts'
 import { mapLeft } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../core/kernel/failure.ts'
-import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import { makeSqlProvenStores } from '../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/token-store.ts'
@@ -16,20 +15,15 @@ import { organizationObjectRows } from '../../adapters/sql/organizations/rows.ts
 import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
 import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainPort } from '../../core/audit/ports.ts'
 import type { Catalogue } from '../../core/authz/types.ts'
 import { isCredentialInForce } from '../../core/identity/credentials.ts'
 import { randomBase62, EntropyPort, secret } from '../../core/kernel/secret.ts'
 import { parseEmailAddress, readableAddress } from '../../core/identity/emails/email-address.ts'
-import type { OrganizationStores } from '../../core/organizations/ports.ts'
 import type { DomainNames, TokenDigest } from '../../core/identity/ports.ts'
 import { DomainNamesPort, TokenDigestPort } from '../../core/identity/ports.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import { permissionKey } from '../../core/kernel/access.ts'
 import type { Entropy } from '../../core/kernel/secret.ts'
-import { OutboxNotifierPort } from '../../core/mail/ports.ts'
-import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
 import {
   AddressReaderPort,
@@ -53,7 +47,7 @@ import type { DemoSeeder } from '../part/part.ts'
 import { demoDescription } from '../part/part.ts'
 import { ownPage } from '../part/pages/web-page.ts'
 import { definePart } from '../part/part.ts'
-import { BindMailOutboxPort } from './mail/part.ts'
+import { bindMailingUnitOfWork } from './units-of-work.ts'
 
 /** Provides more than 190 random bits. */
 const tokenLength = 32
@@ -134,36 +128,24 @@ export const part = definePart({
       bind(InvitationTokensPort, { entropy: EntropyPort, tokenDigest: TokenDigestPort }, ({ entropy, tokenDigest }) =>
         invitationTokens(entropy, tokenDigest),
       ),
-      bind(
+      bindMailingUnitOfWork(
+        database,
         OrganizationUnitOfWorkPort,
-        {
-          outbox: BindMailOutboxPort,
-          clock: ClockPort,
-          auditChain: AuditChainPort,
-          outboxNotifier: OutboxNotifierPort,
-        },
-        ({ outbox, clock, auditChain, outboxNotifier }) => {
-          const unitOfWork = makeSqlUnitOfWork<OrganizationStores>(
-            database,
-            (tx, audit) => ({
-              organizations: stores().organizations(tx),
-              teams: stores().teams(tx),
-              memberships: stores().memberships(tx),
-              rights: stores().rights(tx),
-              tokens: stores().tokens(tx),
-              invitations: stores().invitations(tx),
-              policies: stores().policies(tx),
-              robots: stores().robots(tx),
-              accessTokens: stores().accessTokens(tx),
-              callers: { isStillProven: (principal) => isCredentialInForce(stores().proven(tx), clock, principal) },
-              avatars: stores().avatars(tx),
-              audit,
-              mail: outbox(tx),
-            }),
-            makeSqlAuditTrail(database, auditChain),
-          )
-          return notifyAfterCommit(unitOfWork, outboxNotifier)
-        },
+        ({ clock }) =>
+          (tx) => ({
+            organizations: stores().organizations(tx),
+            teams: stores().teams(tx),
+            memberships: stores().memberships(tx),
+            rights: stores().rights(tx),
+            tokens: stores().tokens(tx),
+            invitations: stores().invitations(tx),
+            policies: stores().policies(tx),
+            robots: stores().robots(tx),
+            accessTokens: stores().accessTokens(tx),
+            callers: { isStillProven: (principal) => isCredentialInForce(stores().proven(tx), clock, principal) },
+            avatars: stores().avatars(tx),
+          }),
+        { clock: ClockPort },
       ),
     ]
   },

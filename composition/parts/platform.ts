@@ -1,11 +1,9 @@
-import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBrandingStore, makeSqlSiteCounts } from '../../adapters/sql/kernel/site-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainPort } from '../../core/audit/ports.ts'
 import { BrandingStorePort, PlatformUnitOfWorkPort, SiteFactsPort } from '../../core/platform/ports.ts'
 import { platformPlugin } from '../../plugins/platform/plugin.ts'
 import { bind, lazily } from '../part/binding.ts'
 import { definePart } from '../part/part.ts'
+import { bindUnitOfWork } from './units-of-work.ts'
 
 /** Version, limits, appearance and facts of the site. */
 export const part = definePart({
@@ -16,13 +14,7 @@ export const part = definePart({
     const branding = lazily(() => makeSqlBrandingStore(database))
     return [
       bind(BrandingStorePort, {}, () => branding()(database)),
-      bind(PlatformUnitOfWorkPort, { auditChain: AuditChainPort }, ({ auditChain }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ branding: branding()(tx), audit }),
-          makeSqlAuditTrail(database, auditChain),
-        ),
-      ),
+      bindUnitOfWork(database, PlatformUnitOfWorkPort, () => (tx) => ({ branding: branding()(tx) })),
       bind(SiteFactsPort, {}, () => ({
         ...makeSqlSiteCounts(database),
         settings: () => boot.shownSettings(),

@@ -3,11 +3,8 @@ import { BusPort, makeBoundedPasses, makeBus } from '../../../core/bus/bus.ts'
 import { natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'
 import { makeNatsServer, noBusServer } from '../../../adapters/bus/nats-server.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBusIdentityStore, makeSqlBusUserStore } from '../../../adapters/sql/bus/bus-store.ts'
 import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { makeBusPasses } from '../../../core/bus/credentials.ts'
 import { makeSealedKeys, makeSystemLogin } from '../../../core/bus/keys.ts'
 import {
@@ -30,6 +27,7 @@ import { listOf, matching, secretUrl } from '../../part/setting-type.ts'
 import { bind, lazily, using } from '../../part/binding.ts'
 import { defineGauges } from '../../part/gauges.ts'
 import { definePart } from '../../part/part.ts'
+import { bindUnitOfWork } from '../units-of-work.ts'
 
 /** The servers of the message bus; none if messages stay in this process. */
 export const BusServersPort = portKey<readonly string[]>('bus.Servers')
@@ -65,19 +63,18 @@ export const part = definePart({
       bind(BusMintPort, { clock: ClockPort }, ({ clock }) => makeNatsMint(clock)),
       bind(BusIdentityStorePort, {}, () => identities()(database)),
       bind(BusUserStorePort, {}, () => users()(database)),
-      bind(BusUnitOfWorkPort, { clock: ClockPort, auditChain: AuditChainPort }, ({ clock, auditChain }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({
+      bindUnitOfWork(
+        database,
+        BusUnitOfWorkPort,
+        ({ clock }) =>
+          (tx) => ({
             identities: identities()(tx),
             users: users()(tx),
             callers: {
               isStillProven: (principal) => credentialStillValid(identityStores()(tx), clock, principal),
             },
-            audit,
           }),
-          makeSqlAuditTrail(database, auditChain),
-        ),
+        { clock: ClockPort },
       ),
       bind(BusServersPort, {}, () => {
         const busUrl = settings.busUrl.reveal()

@@ -10,13 +10,10 @@ import type { EgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import type { JsonReader } from '../../../adapters/outbound/json-reader.ts'
 import { makeJsonReader } from '../../../adapters/outbound/json-reader.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { clusterObjectRows } from '../../../adapters/sql/clusters/rows.ts'
 import { makeSqlClusterStore } from '../../../adapters/sql/clusters/cluster-store.ts'
 import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlTaskChanges } from '../../../adapters/sql/tasks/task-store.ts'
-import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { AuthorizerPort } from '../../../core/authz/ports.ts'
 import { makeHubs, makeOwnSpokes } from '../../../core/clusters/hubs/hubs.ts'
 import { HubsPort, OwnSpokesPort } from '../../../core/clusters/hubs/ports.ts'
@@ -63,6 +60,7 @@ import { bind, lazily } from '../../part/binding.ts'
 import { definePart } from '../../part/part.ts'
 import { spansOf } from '../../part/spans.ts'
 import { ClusterAnswersPort, clusterGauges, countedApi, countedTransport, makeClusterAnswers } from './answers.ts'
+import { bindUnitOfWork } from '../units-of-work.ts'
 
 const ClusterEgressPort = portKey<EgressPolicy>('clusters.Egress')
 const ConnectionPoolsPort = portKey<ConnectionPools>('clusters.ConnectionPools')
@@ -194,7 +192,7 @@ export const part = definePart({
     const { database, settings } = boot
     const store = lazily(() => makeSqlClusterStore(database))
     const taskChanges = lazily(() => makeSqlTaskChanges(database, boot.instanceId))
-    const ofChanges = { chain: AuditChainPort, watcher: optional(BindImportWatcherPort) }
+    const ofChanges = { watcher: optional(BindImportWatcherPort) }
     /** The records of a transaction. What is imported in it is reported in it. */
     const records = (tx: SqlRunner, audit: AuditTrail, watcher: PortOf<typeof ofChanges.watcher>) =>
       watcher === undefined ? store()(tx) : withImportWatcher(store()(tx), watcher(tx, audit))
@@ -283,19 +281,19 @@ export const part = definePart({
         makeHubs,
       ),
 
-      bind(ClusterTaskUnitOfWorkPort, ofChanges, ({ chain, watcher }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ clusters: records(tx, audit, watcher), tasks: taskChanges()(tx), audit }),
-          makeSqlAuditTrail(database, chain),
-        ),
+      bindUnitOfWork(
+        database,
+        ClusterTaskUnitOfWorkPort,
+        ({ watcher }) =>
+          (tx, audit) => ({ clusters: records(tx, audit, watcher), tasks: taskChanges()(tx) }),
+        ofChanges,
       ),
-      bind(ClusterUnitOfWorkPort, ofChanges, ({ chain, watcher }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ clusters: records(tx, audit, watcher), audit }),
-          makeSqlAuditTrail(database, chain),
-        ),
+      bindUnitOfWork(
+        database,
+        ClusterUnitOfWorkPort,
+        ({ watcher }) =>
+          (tx, audit) => ({ clusters: records(tx, audit, watcher) }),
+        ofChanges,
       ),
       bind(
         ClusterTasksPort,

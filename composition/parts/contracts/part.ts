@@ -10,7 +10,6 @@ import { documentUrlForms, parseDocumentUrl } from '../../../adapters/clouds/doc
 import { makeFolderDocuments, noScanner } from '../../../adapters/documents/folder-documents.ts'
 import { makeLicenseSigner } from '../../../adapters/licenses/license-signer.ts'
 import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
 import {
   makeSqlDocumentRemovals,
@@ -19,10 +18,8 @@ import {
 } from '../../../adapters/sql/contracts/contract-store.ts'
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../../adapters/sql/contracts/license-store.ts'
 import { contractObjectRows } from '../../../adapters/sql/contracts/rows.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { writeWhole } from '../../../adapters/system/files.ts'
 import { makeBindImported } from '../../../core/contracts/bindings.ts'
-import { AuditChainPort } from '../../../core/audit/ports.ts'
 import {
   DocumentRemovalsPort,
   DocumentScannerPort,
@@ -42,14 +39,11 @@ import type { Failure } from '../../../core/kernel/failure.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { optional, portKey } from '../../../core/kernel/port-key.ts'
 import { secret } from '../../../core/kernel/secret.ts'
-import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
-import { OutboxNotifierPort } from '../../../core/mail/ports.ts'
 import { makeQuotaUsage } from '../../../core/usage/months/consumption.ts'
 import { ConsumptionStorePort } from '../../../core/usage/months/ports.ts'
 import { attachment } from '../../../plugins/kit/reply.ts'
 import { StartRefused } from '../../part/boot.ts'
 import { BindImportWatcherPort } from '../clusters/part.ts'
-import { BindMailOutboxPort } from '../mail/part.ts'
 import type { Boot } from '../../part/boot.ts'
 import type { ValuesOf } from '../../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../../part/setting.ts'
@@ -60,6 +54,7 @@ import { bind, using } from '../../part/binding.ts'
 import { defineGauges } from '../../part/gauges.ts'
 import { definePart } from '../../part/part.ts'
 import { fetchSpan, spansOf } from '../../part/spans.ts'
+import { bindMailingUnitOfWork } from '../units-of-work.ts'
 
 const documentText = secretUrl(/^(folder:.+|s3:\/\/.+)$/s, documentUrlForms)
 const documentUrl: typeof documentText = {
@@ -254,26 +249,19 @@ export const part = definePart({
       bind(QuotaUsagePort, { consumption: optional(ConsumptionStorePort) }, ({ consumption }) =>
         consumption === undefined ? { usedThisMonth: async () => undefined } : makeQuotaUsage(consumption),
       ),
-      bind(
+      bindMailingUnitOfWork(
+        database,
         ContractUnitOfWorkPort,
-        { stores: StoresPort, outbox: BindMailOutboxPort, chain: AuditChainPort, notifier: OutboxNotifierPort },
-        ({ stores, outbox, chain, notifier }) => {
-          const unitOfWork = makeSqlUnitOfWork(
-            database,
-            (tx, audit) => ({
-              contracts: stores.contracts(tx),
-              bindings: stores.bindings(tx),
-              events: stores.events(tx),
-              licenses: stores.licenses(tx),
-              authorities: stores.authorities(tx),
-              documentRemovals: stores.documentRemovals(tx),
-              audit,
-              mail: outbox(tx),
-            }),
-            makeSqlAuditTrail(database, chain),
-          )
-          return notifyAfterCommit(unitOfWork, notifier)
-        },
+        ({ stores }) =>
+          (tx) => ({
+            contracts: stores.contracts(tx),
+            bindings: stores.bindings(tx),
+            events: stores.events(tx),
+            licenses: stores.licenses(tx),
+            authorities: stores.authorities(tx),
+            documentRemovals: stores.documentRemovals(tx),
+          }),
+        { stores: StoresPort },
       ),
       bind(BindImportWatcherPort, { clock: ClockPort, stores: StoresPort }, ({ clock, stores }) => {
         const bindImported = makeBindImported(clock)

@@ -34,7 +34,6 @@ import {
   makeUseOneTimeCode,
   makeUseRecoveryCode,
 } from '../../../core/identity/second-factor/one-time-codes.ts'
-import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { CachesPort } from '../../../core/kernel/cache.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
 import { EntropyPort, secret } from '../../../core/kernel/secret.ts'
@@ -50,21 +49,16 @@ import { makeJoseCustomTokens } from '../../../adapters/security/jose-custom-tok
 import { idnaDomainNames } from '../../../adapters/security/idna-domain-names.ts'
 import { otpauthOneTimePasswords, pngQrCodes } from '../../../adapters/security/one-time-passwords.ts'
 import { AccessMemoryPort, rememberCredentials } from '../../../adapters/sql/authz/access-memory.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlAttemptCounters } from '../../../adapters/sql/identity/attempt-counters.ts'
 import { makeSqlCredentialStore } from '../../../adapters/sql/identity/credential-store.ts'
 import { tokenObjectRows } from '../../../adapters/sql/identity/rows.ts'
 import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { makeBackground } from '../../../adapters/system/background.ts'
 import { steadyClock } from '../../../adapters/system/system-clock.ts'
 import { makeAllowances } from '../../../adapters/system/allowances.ts'
 import { makeAttemptThrottle } from '../../../adapters/system/attempt-throttle.ts'
-import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
-import { OutboxNotifierPort } from '../../../core/mail/ports.ts'
 import type { IdentityValues } from './settings.ts'
 import { customTokenOptions, identitySettings } from './settings.ts'
-import { BindMailOutboxPort } from '../mail/part.ts'
 import { portKey } from '../../../core/kernel/port-key.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../part/boot.ts'
@@ -78,6 +72,7 @@ import { spansOf } from '../../part/spans.ts'
 import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts'
 import type { Counts } from '../../part/gauges.ts'
 import { defineGauges, makeCounts } from '../../part/gauges.ts'
+import { bindMailingUnitOfWork } from '../units-of-work.ts'
 
 /** Counts of refused attempts to prove a secret, and of locks, since the start of this process. */
 export interface AttemptTally {
@@ -309,18 +304,7 @@ export const part = definePart({
         boot.settings.passwordList === 'on' ? makeListedCommonPasswords() : noCommonPasswords,
       ),
       bind(IdentityStoresPort, {}, () => bindStores()(database)),
-      bind(
-        IdentityUnitOfWorkPort,
-        { outbox: BindMailOutboxPort, auditChain: AuditChainPort, outboxNotifier: OutboxNotifierPort },
-        ({ outbox, auditChain, outboxNotifier }) => {
-          const unitOfWork = makeSqlUnitOfWork(
-            database,
-            (tx, audit) => ({ ...bindStores()(tx), audit, mail: outbox(tx) }),
-            makeSqlAuditTrail(database, auditChain),
-          )
-          return notifyAfterCommit(unitOfWork, outboxNotifier)
-        },
-      ),
+      bindMailingUnitOfWork(database, IdentityUnitOfWorkPort, bindStores),
       bind(
         SessionResumptionPort,
         {

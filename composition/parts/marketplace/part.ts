@@ -10,11 +10,9 @@ import { makeSourceRanges } from '../../../adapters/marketplace/source-ranges.ts
 import { makeAccountTurns } from '../../../adapters/outbound/account-turns.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractEvents, makeSqlContractStore } from '../../../adapters/sql/contracts/contract-store.ts'
 import { makeSqlLicenseStore } from '../../../adapters/sql/contracts/license-store.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
 import { marketplaceMigrations } from '../../../adapters/sql/marketplace/migrations.ts'
 import { makeSqlClaimStore } from '../../../adapters/sql/marketplace/claim-store.ts'
@@ -25,7 +23,6 @@ import {
 } from '../../../adapters/sql/marketplace/notification-inbox.ts'
 import { makeSqlSubscriptionStore } from '../../../adapters/sql/marketplace/subscription-store.ts'
 import { writeWhole } from '../../../adapters/system/files.ts'
-import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { makeContractLifecycle } from '../../../core/contracts/contracts.ts'
 import type { ContractLifecycle } from '../../../core/contracts/ports.ts'
 import { CachesPort } from '../../../core/kernel/cache.ts'
@@ -34,8 +31,6 @@ import { ClockPort } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { EntropyPort, secret, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
-import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
-import { OutboxNotifierPort } from '../../../core/mail/ports.ts'
 import { MeteredSubscriptionsPort } from '../../../core/marketplace/metering/ports.ts'
 import { makeMeteredSubscriptions } from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import { makeClaimRules } from '../../../core/marketplace/claims/claims.ts'
@@ -72,7 +67,7 @@ import type { ValuesOf } from '../../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../../part/setting.ts'
 import { addressUrl, matching, origin, secretWords } from '../../part/setting-type.ts'
 import { definePart } from '../../part/part.ts'
-import { BindMailOutboxPort } from '../mail/part.ts'
+import { bindMailingUnitOfWork } from '../units-of-work.ts'
 
 const settings = {
   marketplaceSecret: absentUnlessSet(
@@ -275,25 +270,18 @@ const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonl
   bind(InstallerStorePort, { stores: StoresPort }, ({ stores }) => stores.installers(database)),
   bind(ClaimStorePort, { stores: StoresPort }, ({ stores }) => stores.claims(database)),
   bind(NotificationInboxPort, { stores: StoresPort }, ({ stores }) => stores.inbox(database)),
-  bind(
+  bindMailingUnitOfWork(
+    database,
     MarketplaceUnitOfWorkPort,
-    { stores: StoresPort, outbox: BindMailOutboxPort, chain: AuditChainPort, notifier: OutboxNotifierPort },
-    ({ stores, outbox, chain, notifier }) => {
-      const unitOfWork = makeSqlUnitOfWork(
-        database,
-        (tx, audit) => ({
-          subscriptions: stores.subscriptions(tx),
-          installers: stores.installers(tx),
-          claims: stores.claims(tx),
-          inbox: stores.inbox(tx),
-          contracts: stores.contracts(tx, audit),
-          mail: outbox(tx),
-          audit,
-        }),
-        makeSqlAuditTrail(database, chain),
-      )
-      return notifyAfterCommit(unitOfWork, notifier)
-    },
+    ({ stores }) =>
+      (tx, audit) => ({
+        subscriptions: stores.subscriptions(tx),
+        installers: stores.installers(tx),
+        claims: stores.claims(tx),
+        inbox: stores.inbox(tx),
+        contracts: stores.contracts(tx, audit),
+      }),
+    { stores: StoresPort },
   ),
   bind(MarketplaceSettingsPort, {}, () => ({
     marketplace: marketplaceOf(boot),

@@ -17,10 +17,7 @@ import { makeTimeSlices } from '../../../adapters/helm/records/time-slices.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import type { GuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlDriverConfigurationStore } from '../../../adapters/sql/packages/driver-configuration-store.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { NamedRepositoriesPort, RepositoryReaderPort } from '../../../core/packages/repositories/ports.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
 import {
@@ -50,6 +47,7 @@ import { definePart } from '../../part/part.ts'
 import { spansOf } from '../../part/spans.ts'
 import { HelmRunnerPort } from '../../../core/packages/releases/ports.ts'
 import { HelmFinderPort, HelmSupplyPort, helmBindings, helmSettings } from './helm.ts'
+import { bindUnitOfWork } from '../units-of-work.ts'
 
 /** The longest time to read short texts before other work gets a turn. */
 const readingSliceMilliseconds = 4
@@ -165,13 +163,7 @@ export const part = definePart({
       ),
       bind(DriverConfigurationStorePort, {}, () => store()(database)),
       bind(StorageDriverOfPort, { drivers: DriverConfigurationStorePort }, makeStorageDriverOf),
-      bind(DriverUnitOfWorkPort, { auditChain: AuditChainPort }, ({ auditChain }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ drivers: store()(tx), audit }),
-          makeSqlAuditTrail(database, auditChain),
-        ),
-      ),
+      bindUnitOfWork(database, DriverUnitOfWorkPort, () => (tx) => ({ drivers: store()(tx) })),
 
       bind(RecordSizesPort, {}, () => gzipRecordSizes),
       bind(EditorCatalogPort, {}, () => makeClusterEditorCatalog(builtInEditors)),

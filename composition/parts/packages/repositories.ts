@@ -1,9 +1,6 @@
 import { chartRepositoriesMigrations } from '../../../adapters/sql/packages/migrations.ts'
 import { nodePemReader } from '../../../adapters/charts/repositories/credentials.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlChartRepositoryStore } from '../../../adapters/sql/packages/chart-repository-store.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { makeRepositorySafe } from '../../../core/packages/repositories/repository-rules.ts'
 import {
   ChartRepositoryStorePort,
@@ -16,6 +13,7 @@ import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { chartRepositoriesPlugin } from '../../../plugins/packages/repositories/plugin.ts'
 import { bind, lazily } from '../../part/binding.ts'
 import { definePart } from '../../part/part.ts'
+import { bindUnitOfWork } from '../units-of-work.ts'
 
 /** The named chart repositories of accounts. */
 export const part = definePart({
@@ -33,13 +31,7 @@ export const part = definePart({
         ({ repositories, entropy }) =>
           makeNamedRepositories({ repositories, safe: makeRepositorySafe({ secretBox, entropy }) }),
       ),
-      bind(ChartRepositoryUnitOfWorkPort, { chain: AuditChainPort }, ({ chain }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ repositories: store()(tx), audit }),
-          makeSqlAuditTrail(database, chain),
-        ),
-      ),
+      bindUnitOfWork(database, ChartRepositoryUnitOfWorkPort, () => (tx) => ({ repositories: store()(tx) })),
     ]
   },
 })

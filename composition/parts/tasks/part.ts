@@ -1,13 +1,11 @@
 import { tasksMigrations } from '../../../adapters/sql/tasks/migrations.ts'
 import { makeInProcessTaskBus } from '../../../adapters/bus/in-process-task-bus.ts'
 import { makeNatsTaskBus, taskBusRights } from '../../../adapters/bus/nats-task-bus.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlActorCalls } from '../../../adapters/sql/identity/actor-calls.ts'
 import { makeSqlTaskChanges, makeSqlTaskStore, makeSqlTaskRetention } from '../../../adapters/sql/tasks/task-store.ts'
 import { makeSqlTaskOutbox } from '../../../adapters/sql/tasks/task-outbox.ts'
 import { makeSqlTaskQueues } from '../../../adapters/sql/tasks/task-queue.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { AuditChainPort, KeyedDigestPort } from '../../../core/audit/ports.ts'
+import { KeyedDigestPort } from '../../../core/audit/ports.ts'
 import { makeSealedKeys, makePlatformLogin } from '../../../core/bus/keys.ts'
 import { BusIdentityStorePort, BusMintPort } from '../../../core/bus/ports.ts'
 import { ActorCallsPort } from '../../../core/kernel/principal.ts'
@@ -38,6 +36,7 @@ import { spansOf } from '../../part/spans.ts'
 import { BusServersPort } from '../bus/part.ts'
 import type { TaskBusLink, TaskWorker } from './worker.ts'
 import { makeTaskWorker } from './worker.ts'
+import { bindUnitOfWork } from '../units-of-work.ts'
 
 /** The most unfinished tasks of one account. A higher number indicates a fault of the caller. */
 const maxUnfinished = 100
@@ -70,13 +69,7 @@ export const part = definePart({
       bind(TaskQueuesPort, {}, () => makeSqlTaskQueues(database)),
       bind(TaskOutboxPort, {}, () => makeSqlTaskOutbox(database, instanceId)),
       bind(TaskRetentionPort, {}, () => makeSqlTaskRetention(database)),
-      bind(TaskUnitOfWorkPort, { auditChain: AuditChainPort }, ({ auditChain }) =>
-        makeSqlUnitOfWork(
-          database,
-          (tx, audit) => ({ tasks: changes()(tx), audit }),
-          makeSqlAuditTrail(database, auditChain),
-        ),
-      ),
+      bindUnitOfWork(database, TaskUnitOfWorkPort, () => (tx) => ({ tasks: changes()(tx) })),
       bind(TaskBusPort, { taskBusLink: TaskBusLinkPort }, ({ taskBusLink }) => taskBusLink.bus),
       bind(
         TaskBusLinkPort,

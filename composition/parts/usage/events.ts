@@ -1,6 +1,5 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { makeNatsUsageIntake } from '../../../adapters/bus/nats-usage-intake.ts'
-import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlUnitOfWork, unaudited } from '../../../adapters/sql/engine/unit-of-work.ts'
 import {
   makeSqlClusterFactStore,
@@ -15,7 +14,6 @@ import {
 import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../../adapters/sql/usage/object-store.ts'
 import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
 import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
-import { AuditChainPort } from '../../../core/audit/ports.ts'
 import { BusPort } from '../../../core/bus/bus.ts'
 import { makePlatformLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
 import { BusIdentityStorePort, BusMintPort } from '../../../core/bus/ports.ts'
@@ -64,6 +62,7 @@ import type { Binding } from '../../part/binding.ts'
 import { bind, lazily } from '../../part/binding.ts'
 import { BusServersPort } from '../bus/part.ts'
 import type { UsageValues } from './settings.ts'
+import { bindUnitOfWork } from '../units-of-work.ts'
 
 const credentialsSeconds = 24 * 3600
 const intakeMilliseconds = 60_000
@@ -167,13 +166,7 @@ export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
       return makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters()(tx), upkeep: upkeep(tx) }), unaudited)
     }),
     bind(OutageStorePort, {}, () => outages()(database)),
-    bind(OutageUnitOfWorkPort, { chain: AuditChainPort }, ({ chain }) =>
-      makeSqlUnitOfWork(
-        database,
-        (tx, audit) => ({ outages: outages()(tx), audit }),
-        makeSqlAuditTrail(database, chain),
-      ),
-    ),
+    bindUnitOfWork(database, OutageUnitOfWorkPort, () => (tx) => ({ outages: outages()(tx) })),
     bind(UsageEventTallyPort, {}, () => newEventTally()),
     bind(UsageReportersPort, {}, () => ({ includePeople: boot.settings.usageReporters === 'anyone' })),
     bind(UsageOverviewStorePort, {}, () => makeSqlUsageOverviewStore(database)(database)),
