@@ -36,13 +36,13 @@ const vendorSdks = npm(
 
 const corePartRules = [...rankOf.keys()].map((part) => ({
   name: `core-${part}`,
-  comment: `core/${part} uses the kernel, itself, and types.ts and ports.ts of an earlier part. Move the shared rule into the kernel, or take what you need as a port.`,
+  comment: `core/${part} uses the kernel, the formats, itself, and types.ts and ports.ts of an earlier part. Move the shared rule into the kernel, or take what you need as a port.`,
   severity: 'error',
   from: { path: `^core/${part}/` },
   to: {
     path: '^core/',
     pathNot: [
-      '^core/kernel/',
+      '^core/(kernel|formats)/',
       `^core/${part}/`,
       `^core/${anyOf(earlierThan(part))}/(.+/|)([^/]+-|)(types|ports)\\.ts$`,
     ],
@@ -59,7 +59,7 @@ const pluginPartRules = [...rankOf.keys()].map((part) => ({
     pathNot: [
       '^plugins/kit/',
       `^plugins/${part}/`,
-      '^core/kernel/',
+      '^core/(kernel|formats)/',
       `^core/${part}/`,
       '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$',
       `^plugins/${anyOf(earlierThan(part))}/(.+/|)(codecs|[^/]+-wire)\\.ts$`,
@@ -108,11 +108,19 @@ module.exports = {
       to: { pathNot: ['^core/', fpTs] },
     },
     {
+      name: 'formats-alone',
+      comment:
+        'core/formats has the formats and protocols that both the core and adapters need. A file imports nothing of the core but the kernel and other formats.',
+      severity: 'error',
+      from: { path: '^core/formats/' },
+      to: { pathNot: ['^core/(formats|kernel)/', fpTs] },
+    },
+    {
       name: 'core-part-known',
       comment:
         'The part has no rank. Add it to `ranks` of .dependency-cruiser.cjs, after the parts whose ports it uses, and files that break its rules to test/arch/fixtures/bad, as for the part clouds.',
       severity: 'error',
-      from: { path: '^core/', pathNot: `^core/${anyOf(['kernel', 'platform', ...rankOf.keys()])}/` },
+      from: { path: '^core/', pathNot: `^core/${anyOf(['kernel', 'formats', 'platform', ...rankOf.keys()])}/` },
       to: {},
     },
     ...corePartRules,
@@ -147,7 +155,7 @@ module.exports = {
       to: {
         path: '^(core|plugins|composition|adapters)/',
         pathNot: [
-          '^core/kernel/',
+          '^core/(kernel|formats)/',
           '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$',
           '^adapters/$1/',
           '^adapters/outbound/',

@@ -3,7 +3,11 @@ import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import type { SpoolId, Spools } from '../../core/usage/months/ports.ts'
+import { intervalText, parseIntervals } from '../../core/formats/interval-text.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
+import type { ReportedObject, SpoolId, SpoolRange, Spools } from '../../core/usage/months/ports.ts'
+import type { UnixSeconds, UsageClass, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'
+import type { CutInterval, DayUsage } from '../../core/usage/usage-types.ts'
 
 /**
  * Bytes that are written or read at once. They go to the page cache: that takes less time than to hand them to a
@@ -50,33 +54,107 @@ export const makeSpools = (folder: string): Spools => ({
       texts = []
       length = 0
     }
+    const append = (lines: readonly string[]): void => {
+      for (const line of lines) {
+        texts.push(line)
+        length += line.length
+      }
+      if (length >= blockBytes) flush()
+    }
     return {
-      append: async (lines) => {
-        for (const line of lines) {
-          texts.push(line)
-          length += line.length
-        }
-        if (length >= blockBytes) flush()
-      },
+      addObjects: async (objects) => append(objects.map(lineOf)),
+      addDays: async (days) => append([lineOfDays(days)]),
       end: async () => {
         flush()
         return { range: { spool, from, to }, digest: hash.digest('hex') }
       },
     }
   },
-  async *read({ spool, from, to }) {
-    let rest: Buffer = Buffer.alloc(0)
-    for (let at = from; at < to;) {
-      const block = Buffer.allocUnsafe(rest.length + Math.min(blockBytes, to - at))
-      rest.copy(block)
-      const read = readSync(spool, block, rest.length, block.length - rest.length, at)
-      if (read === 0) throw new Error('A spool is shorter than what was written to it.')
-      at += read
-      const bytes = block.subarray(0, rest.length + read)
-      const end = bytes.lastIndexOf(lineBreak) + 1
-      rest = bytes.subarray(end)
-      if (end > 0) yield bytes.toString('utf8', 0, end - 1).split('\n')
-    }
+  async *objects(range, of) {
+    for (const lines of linesIn(range)) yield lines.map((line) => objectOfLine(line, of))
   },
+  days: async (range, product) =>
+    [...linesIn(range)].flatMap((lines) => lines.flatMap((line) => daysOfLine(line, product))),
   remove: async (spool) => closeSync(spool),
 })
+
+/** Returns the lines of a range in order, without their line breaks. */
+function* linesIn({ spool, from, to }: SpoolRange): Generator<readonly string[]> {
+  let rest: Buffer = Buffer.alloc(0)
+  for (let at = from; at < to;) {
+    const block = Buffer.allocUnsafe(rest.length + Math.min(blockBytes, to - at))
+    rest.copy(block)
+    const read = readSync(spool, block, rest.length, block.length - rest.length, at)
+    if (read === 0) throw new Error('A spool is shorter than what was written to it.')
+    at += read
+    const bytes = block.subarray(0, rest.length + read)
+    const end = bytes.lastIndexOf(lineBreak) + 1
+    rest = bytes.subarray(end)
+    if (end > 0) yield bytes.toString('utf8', 0, end - 1).split('\n')
+  }
+}
+
+type Line = [
+  UsageObjectId,
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+  UnixSeconds,
+  UnixSeconds | null,
+  UnixSeconds | null,
+]
+
+/** Returns an object without the facts that all objects of its range have: JSON, a tab, and the intervals. */
+const lineOf = ({ object, intervals }: ReportedObject): string => {
+  const { id, uid, group, kind, namespace, namespaceUid, name, createdAt, deletedAt, trialEndsAt } = object
+  const facts = [id, uid, group, kind, namespace, namespaceUid, name, createdAt, deletedAt ?? null, trialEndsAt ?? null]
+  return `${toWireJson(facts)}\t${intervalText(intervals)}\n`
+}
+
+const objectOfLine = (
+  line: string,
+  { clusterId, product }: { readonly clusterId: UsageClusterId; readonly product: UsageProduct },
+): ReportedObject => {
+  // JSON escapes tabs.
+  const end = line.indexOf('\t')
+  const [id, uid, group, kind, namespace, namespaceUid, name, createdAt, deletedAt, trialEndsAt] = JSON.parse(
+    line.slice(0, end),
+  ) as Line
+  return {
+    object: {
+      id,
+      clusterId,
+      uid,
+      product,
+      group,
+      kind,
+      namespace,
+      namespaceUid,
+      name,
+      createdAt,
+      deletedAt: deletedAt ?? undefined,
+      trialEndsAt: trialEndsAt ?? undefined,
+    },
+    intervals: parseIntervals(line.slice(end + 1)) as readonly CutInterval[],
+  }
+}
+
+type Day = readonly [string, string, UsageClass, number, string, string]
+
+/** Returns the days of one cluster and product as one line. */
+const lineOfDays = (days: readonly DayUsage[]): string =>
+  `${toWireJson(days.map(({ group, kind, use, day, milliCpuSeconds, mebibyteSeconds }): Day => [group, kind, use, day, String(milliCpuSeconds), String(mebibyteSeconds)]))}\n`
+
+const daysOfLine = (line: string, product: UsageProduct): readonly DayUsage[] =>
+  (JSON.parse(line) as readonly Day[]).map(([group, kind, use, day, cpu, memory]) => ({
+    product,
+    group,
+    kind,
+    use,
+    day,
+    milliCpuSeconds: BigInt(cpu),
+    mebibyteSeconds: BigInt(memory),
+  }))

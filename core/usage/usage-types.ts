@@ -26,6 +26,14 @@ export interface ObjectSegment {
   readonly generation: number
 }
 
+/**
+ * What an object occupied in a time of a month. `cutAt` is at most `to`: where it ends because the object was not heard
+ * any more.
+ */
+export interface CutInterval extends ObjectSegment {
+  readonly cutAt: UnixSeconds
+}
+
 /** What one object used in a month. */
 export interface ObjectUsage {
   readonly object: UsageObject

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { daysOfMonth, daySeconds, monthEnd, monthKey, monthStart, monthSeconds } from '../../core/usage/month.ts'
 import type { Span } from '../../core/usage/months/presence.ts'
-import type { CutInterval } from '../../core/usage/months/roll-up.ts'
+import type { CutInterval } from '../../core/usage/usage-types.ts'
 import type { Coverage, ModeChange } from '../../core/usage/months/segments.ts'
 import type { MonthKey, UnixSeconds, UsageObject } from '../../core/usage/types.ts'
 

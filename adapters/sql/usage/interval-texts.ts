@@ -11,7 +11,7 @@ import { usageIntervals } from '../tables/usage.ts'
 /** Above all ids. */
 const lastId = Number.MAX_SAFE_INTEGER
 
-/** As `parseIntervals` reads them: short texts take less time to transfer and to parse. */
+/** As `intervalText` writes them. */
 const fields = [
   'i.from_at',
   'i.to_at - i.from_at',

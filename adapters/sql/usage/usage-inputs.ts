@@ -1,3 +1,5 @@
+import { parseIntervals } from '../../../core/formats/interval-text.ts'
+import type { CutInterval } from '../../../core/usage/usage-types.ts'
 import type { ReportedObject, UsageInputs } from '../../../core/usage/months/ports.ts'
 import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
 import { int, pick, present } from '../kit/columns.ts'
@@ -67,7 +69,9 @@ export const makeSqlUsageInputs = (
           ))
         const objects = (await withKinds(db, rows)).flatMap((object): readonly ReportedObject[] => {
           const intervals = found.get(object.id)
-          return intervals === undefined ? [] : [{ object, intervals }]
+          return intervals === undefined
+            ? []
+            : [{ object, intervals: parseIntervals(intervals) as readonly CutInterval[] }]
         })
         await pauseInLongTurn(0)
         if (objects.length > 0) yield objects

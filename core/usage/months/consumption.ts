@@ -12,7 +12,7 @@ import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../amounts.
 import { monthEnd, monthOf, monthStart, monthText } from '../month.ts'
 import type { ConsumptionStore, UsageInputs } from './ports.ts'
 import { readWindow, segmentsOfCluster } from './cluster-time.ts'
-import { eachPiece, parseIntervals } from './roll-up.ts'
+import { eachPiece } from './roll-up.ts'
 import { trialsOf, withTrial } from './trials.ts'
 
 /** The stores of an alert, in one transaction. */
@@ -86,7 +86,7 @@ export const consumptionOf = async (
       if (count > mostObjects) return undefined
       for (const { object, intervals } of objects) {
         eachPiece(
-          parseIntervals(intervals),
+          intervals,
           segments.get(object.product) ?? [],
           withTrial(object, trials).trialEndsAt,
           ({ use, contractId, from, to, milliCpu, memoryMib }) => {

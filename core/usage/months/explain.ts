@@ -13,7 +13,7 @@ import type { MonthStore, UsageInputs } from './ports.ts'
 import { UsageMonthMissing } from './ports.ts'
 import { readWindow } from './cluster-time.ts'
 import type { UsagePiece } from './roll-up.ts'
-import { eachPiece, parseIntervals } from './roll-up.ts'
+import { eachPiece } from './roll-up.ts'
 import { trialsOf, withTrial } from './trials.ts'
 
 /** Which figure is explained: the use of a product in one cluster, narrowed as far as the filters are given. */
@@ -96,7 +96,7 @@ async function* piecesOf(
       const object = withTrial(reported, trials)
       if (object.product !== product) continue
       const isAsked = objectUid === undefined || object.uid === objectUid
-      eachPiece(parseIntervals(intervals), segments, object.trialEndsAt, (piece) => {
+      eachPiece(intervals, segments, object.trialEndsAt, (piece) => {
         addUse(sums, piece.use, amountOf(piece))
         if (!isAsked) return
         if (contractId !== undefined && piece.contractId !== contractId) return

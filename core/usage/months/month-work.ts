@@ -4,10 +4,7 @@ import type {
   BilledContract,
   MonthKey,
   UnixSeconds,
-  UsageClass,
-  UsageClusterId,
   UsageMonthId,
-  UsageObject,
   UsageObjectId,
   UsageProduct,
   UsageSegment,
@@ -16,10 +13,9 @@ import { usageProducts } from '../types.ts'
 import type { ViewsPart } from '../views/build-views.ts'
 import { buildViews } from '../views/build-views.ts'
 import type { UsageViewSink } from '../views/view-writer.ts'
-import { stringText } from '../views/view-writer.ts'
 import { readWindow, segmentsOfCluster } from './cluster-time.ts'
 import type { ClusterFacts, ReportedObject, SpoolId, SpoolRange, Spools, SpoolWriter, UsageInputs } from './ports.ts'
-import { addDays, DaySums, parseIntervals, sumOfDays, usageOfObject } from './roll-up.ts'
+import { addDays, DaySums, sumOfDays, usageOfObject } from './roll-up.ts'
 import { modesIn } from './segments.ts'
 import { withTrial } from './trials.ts'
 import type { DayUsage, ObjectUsage, ProductMonth } from '../usage-types.ts'
@@ -109,7 +105,7 @@ export interface MonthWork {
 
 export interface MonthWorkDeps {
   readonly inputs: Pick<UsageInputs, 'objectsOf'>
-  readonly spools: Pick<Spools, 'writer' | 'read'>
+  readonly spools: Pick<Spools, 'writer' | 'objects' | 'days'>
   readonly digest: () => RunningDigest
   readonly views: UsageViewSink
 }
@@ -138,7 +134,7 @@ export const makeMonthWork = (deps: MonthWorkDeps) => ({
 
 interface Spooling {
   readonly writer: SpoolWriter
-  lines: string[]
+  objects: ReportedObject[]
 }
 
 const gatherCluster = async (
@@ -153,7 +149,7 @@ const gatherCluster = async (
   const spoolingOf = (product: UsageProduct): Spooling =>
     getOrMake(spooling, product, () => ({
       writer: spools.writer(ids[usageProducts.indexOf(product)] as SpoolId),
-      lines: [],
+      objects: [],
     }))
   let objectCount = 0
   for await (const objects of inputs.objectsOf(cluster.id, readWindow(month))) {
@@ -162,13 +158,13 @@ const gatherCluster = async (
       const object = withTrial(reported, trials)
       // What did not run in the month is not in its report: an object that was lost before it, or whose cluster was
       // silent all the time.
-      if (!addDays(days, object, parseIntervals(intervals), segments.get(object.product) ?? [])) continue
-      spoolingOf(object.product).lines.push(lineOf({ object, intervals }))
+      if (!addDays(days, object, intervals, segments.get(object.product) ?? [])) continue
+      spoolingOf(object.product).objects.push({ object, intervals })
       objectCount += 1
     }
     for (const each of spooling.values()) {
-      await each.writer.append(each.lines)
-      each.lines = []
+      await each.writer.addObjects(each.objects)
+      each.objects = []
     }
   }
   const allDays = days.result()
@@ -183,7 +179,7 @@ const gatherCluster = async (
     const written = await own.writer.end()
     hash.add(`${product} ${written.digest}\n`)
     const writer = spools.writer(written.range.spool)
-    await writer.append([lineOfDays(allDays.filter((day) => day.product === product))])
+    await writer.addDays(allDays.filter((day) => day.product === product))
     ranges.set(product, { objects: written.range, days: (await writer.end()).range })
   }
   return { digest: hash.end(), objectCount, segments, days: allDays, ranges }
@@ -191,96 +187,27 @@ const gatherCluster = async (
 
 /** Returns the objects of clusters from their spools, with what they used. @internal */
 export async function* objectsIn(
-  spools: Pick<Spools, 'read'>,
+  spools: Pick<Spools, 'objects'>,
   { product, month }: Pick<ProductMonth, 'product' | 'month'>,
   spooled: readonly SpooledCluster[],
   stop: Stop,
 ): AsyncGenerator<readonly ObjectUsage[]> {
   for (const { clusterUid, clusterId, objects, segments } of spooled) {
-    for await (const lines of spools.read(objects)) {
+    for await (const found of spools.objects(objects, { clusterId, product })) {
       stop.throwIfAborted()
-      yield lines.map((line) => {
-        const { object, intervals } = objectOfLine(line, product, clusterId)
-        return usageOfObject(object, clusterUid, month, parseIntervals(intervals), segments)
-      })
+      yield found.map(({ object, intervals }) => usageOfObject(object, clusterUid, month, intervals, segments))
     }
   }
 }
 
 const daysIn = (
-  spools: Pick<Spools, 'read'>,
+  spools: Pick<Spools, 'days'>,
   { product }: Pick<ProductMonth, 'product'>,
   spooled: readonly SpooledCluster[],
 ): ProductMonth['daysOf'] => {
   const ranges = new Map(spooled.map(({ clusterUid, days }) => [clusterUid, days]))
   return async (clusterUid) => {
     const range = ranges.get(clusterUid)
-    const days: DayUsage[] = []
-    if (range !== undefined)
-      for await (const lines of spools.read(range)) for (const line of lines) days.push(...daysOfLine(line, product))
-    return days
+    return range === undefined ? [] : spools.days(range, product)
   }
 }
-
-/**
- * An object with its intervals as one line of a spool, without the facts that all objects of the line's cluster and
- * product have: JSON, a tab, and the intervals as they were read.
- */
-const lineOf = ({ object, intervals }: ReportedObject): string =>
-  `[${object.id},${stringText(object.uid)},${stringText(object.group)},${stringText(object.kind)},${stringText(object.namespace)},${stringText(object.namespaceUid)},${stringText(object.name)},` +
-  `${object.createdAt},${object.deletedAt ?? null},${object.trialEndsAt ?? null}]\t${intervals}\n`
-
-type Line = [
-  UsageObjectId,
-  string,
-  string,
-  string,
-  string,
-  string,
-  string,
-  UnixSeconds,
-  UnixSeconds | null,
-  UnixSeconds | null,
-]
-
-/** Returns the object of a line that `lineOf` has made. */
-const objectOfLine = (line: string, product: UsageProduct, clusterId: UsageClusterId): ReportedObject => {
-  // JSON escapes tabs.
-  const end = line.indexOf('\t')
-  const [id, uid, group, kind, namespace, namespaceUid, name, createdAt, deletedAt, trialEndsAt] = JSON.parse(
-    line.slice(0, end),
-  ) as Line
-  const object: UsageObject = {
-    id,
-    clusterId,
-    uid,
-    product,
-    group,
-    kind,
-    namespace,
-    namespaceUid,
-    name,
-    createdAt,
-    deletedAt: deletedAt ?? undefined,
-    trialEndsAt: trialEndsAt ?? undefined,
-  }
-  return { object, intervals: line.slice(end + 1) }
-}
-
-type Day = readonly [string, string, UsageClass, number, string, string]
-
-/** The days of one cluster and product as one line of a spool. */
-const lineOfDays = (days: readonly DayUsage[]): string =>
-  `${toWireJson(days.map(({ group, kind, use, day, milliCpuSeconds, mebibyteSeconds }): Day => [group, kind, use, day, String(milliCpuSeconds), String(mebibyteSeconds)]))}\n`
-
-/** Returns the days of a line that `lineOfDays` has made. */
-const daysOfLine = (line: string, product: UsageProduct): readonly DayUsage[] =>
-  (JSON.parse(line) as readonly Day[]).map(([group, kind, use, day, cpu, memory]) => ({
-    product,
-    group,
-    kind,
-    use,
-    day,
-    milliCpuSeconds: BigInt(cpu),
-    mebibyteSeconds: BigInt(memory),
-  }))

@@ -22,7 +22,7 @@ import type {
 import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
-import type { ClientNamespace } from '../usage-types.ts'
+import type { ClientNamespace, CutInterval, DayUsage } from '../usage-types.ts'
 
 /** The month has not ended, or no usage was reported in it. */
 export const UsageMonthNotClosable = defineFailure(
@@ -70,8 +70,8 @@ export interface OwnerFacts {
 /** An object with its intervals in a month. */
 export interface ReportedObject {
   readonly object: UsageObject
-  /** As `parseIntervals` reads them. */
-  readonly intervals: string
+  /** In the order of time, without overlaps. */
+  readonly intervals: readonly CutInterval[]
 }
 
 /** What is read of the tables of events for one month. */
@@ -107,20 +107,23 @@ export interface SpoolRange {
   readonly to: number
 }
 
-/** Appends to a spool. One writer at a time. */
+/** Appends to a spool what is read of one cluster and product. One writer at a time. */
 export interface SpoolWriter {
-  /** Adds lines, each with its line break. Throws `Unavailable` if there is no space for them, as `end` does. */
-  append(lines: readonly string[]): Promise<void>
-  /** Returns where the lines of this writer are, and a digest of their bytes, after the last one was added. */
+  /** Throws `Unavailable` if there is no space, as the other methods do. */
+  addObjects(objects: readonly ReportedObject[]): Promise<void>
+  addDays(days: readonly DayUsage[]): Promise<void>
+  /** Returns where that is what this writer added, and a digest of it that is equal for equal values. */
   end(): Promise<{ readonly range: SpoolRange; readonly digest: string }>
 }
 
-/** Texts that are kept outside of memory while a month is closed. All threads of the process see the same spools. */
+/** What is kept outside of memory while a month is closed. All threads of the process see the same spools. */
 export interface Spools {
   open(): Promise<SpoolId>
   writer(spool: SpoolId): SpoolWriter
-  /** Returns the lines of a range in order, without their line breaks. */
-  read(range: SpoolRange): AsyncIterable<readonly string[]>
+  /** Returns the objects of a range, which are of this cluster and product, in order. */
+  objects(range: SpoolRange, of: Pick<UsageObject, 'clusterId' | 'product'>): AsyncIterable<readonly ReportedObject[]>
+  /** Returns the days of a range, which are of this product. */
+  days(range: SpoolRange, product: UsageProduct): Promise<readonly DayUsage[]>
   /** No thread uses the spool any more. */
   remove(spool: SpoolId): Promise<void>
 }

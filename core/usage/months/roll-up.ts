@@ -8,15 +8,7 @@ import type {
   UsageObject,
   UsageSegment,
 } from '../types.ts'
-import type { DayUsage, ObjectSegment, ObjectUsage, UsagePart } from '../usage-types.ts'
-
-/**
- * What an object occupied in a time of a month. `cutAt` is at most `to`: where it ends because the object was not heard
- * any more.
- */
-export interface CutInterval extends ObjectSegment {
-  readonly cutAt: UnixSeconds
-}
+import type { CutInterval, DayUsage, ObjectSegment, ObjectUsage, UsagePart } from '../usage-types.ts'
 
 /** A time in which an object used the same amount in one class for one contract. */
 export interface UsagePiece extends ResourceAmount {
@@ -384,50 +376,4 @@ export const sumOfDays = (lists: Iterable<readonly DayUsage[]>): readonly DayUsa
     }
   }
   return [...sums.values()]
-}
-
-const [zero, nine, semicolon] = [48, 57, 59]
-const fieldsOfInterval = 7
-
-/**
- * Parses the intervals of one object as they are read: `from`, the seconds to its end, the seconds from where it is cut
- * to its end, milliCpu, memoryMib, generation and replicas of each are joined by commas, intervals by semicolons.
- * Returns them in the order of time.
- */
-export const parseIntervals = (text: string): readonly CutInterval[] => {
-  const intervals: CutInterval[] = []
-  const fields = [0, 0, 0, 0, 0, 0, 0]
-  const { length } = text
-  let isOrdered = true
-  let before = 0
-  let field = 0
-  let value = 0
-  // Split and Number take several times as long, and a month has millions of intervals.
-  for (let index = 0; index <= length; index += 1) {
-    const code = index === length ? semicolon : text.charCodeAt(index)
-    if (code >= zero && code <= nine) {
-      value = value * 10 + (code - zero)
-      continue
-    }
-    fields[field] = value
-    field += 1
-    value = 0
-    if (code !== semicolon) continue
-    if (field === fieldsOfInterval) {
-      const [from = 0, seconds = 0, afterCut = 0, milliCpu = 0, memoryMib = 0, generation = 0, replicas = 0] = fields
-      intervals.push({
-        from: from as UnixSeconds,
-        to: (from + seconds) as UnixSeconds,
-        cutAt: (from + seconds - afterCut) as UnixSeconds,
-        milliCpu,
-        memoryMib,
-        generation,
-        replicas,
-      })
-      if (from < before) isOrdered = false
-      before = from
-    }
-    field = 0
-  }
-  return isOrdered ? intervals : intervals.toSorted((a, b) => a.from - b.from)
 }
