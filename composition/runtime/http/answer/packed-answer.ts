@@ -3,10 +3,10 @@ import { promisify } from 'node:util'
 import type { BrotliOptions } from 'node:zlib'
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import Negotiator from 'negotiator'
 import { getOrMake } from '../../../../core/kernel/cache.ts'
 import type { Route } from '../../../../plugins/kit/route.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
+import { readPreferences } from '../request/preferences.ts'
 
 /** An answer that is completely in memory. */
 export interface Answer {
@@ -46,15 +46,16 @@ export const leastBytes = 1024
 const chosen = new LRUCache<string, Coding | 'identity'>({ max: 100 })
 const longestKept = 100
 
-/** The types of the package describe a version without `preferred`, the order of codings of equal quality. */
-interface Encodings {
-  encodings(offered: readonly string[], options: { readonly preferred: readonly string[] }): readonly string[]
+/** Returns how much a client prefers each coding by its `Accept-Encoding`; 0 if it does not accept it. */
+const qualitiesIn = (accepted: string): ((coding: Coding | 'identity') => number) => {
+  const preferences = new Map(readPreferences(accepted).map(({ name, quality }) => [name, quality]))
+  return (coding) => preferences.get(coding) ?? preferences.get('*') ?? 0
 }
 
 const choose = (accepted: string): Coding | 'identity' => {
-  const negotiator: Encodings = new Negotiator({ headers: { 'accept-encoding': accepted } })
-  const [best] = negotiator.encodings([...codings, 'identity'], { preferred: codings })
-  return codings.find((coding) => coding === best) ?? 'identity'
+  const qualityOf = qualitiesIn(accepted)
+  const [best] = codings.toSorted((a, b) => qualityOf(b) - qualityOf(a))
+  return best !== undefined && qualityOf(best) > 0 && qualityOf(best) >= qualityOf('identity') ? best : 'identity'
 }
 
 /**
@@ -73,8 +74,7 @@ export const codingOf = (accepted: string | readonly string[] | undefined): Codi
 
 /** Reports whether a client takes gzip, for a text that is kept in that form only. */
 export const acceptsGzip = (accepted: string | readonly string[] | undefined): boolean =>
-  accepted !== undefined &&
-  new Negotiator({ headers: { 'accept-encoding': accepted.toString() } }).encodings(['gzip']).includes('gzip')
+  accepted !== undefined && qualitiesIn(accepted.toString())('gzip') > 0
 
 /** Returns an answer whose bytes never change while the process runs. It is serialised and tagged once. */
 export const staticAnswer = (
