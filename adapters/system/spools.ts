@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import { intervalText, parseIntervals } from '../../core/formats/interval-text.ts'
+import { intervalText, parseIntervals } from '../../core/formats/usage-intervals.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 import type { ReportedObject, SpoolId, SpoolRange, Spools } from '../../core/usage/months/ports.ts'
 import type { UnixSeconds, UsageClass, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'

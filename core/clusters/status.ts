@@ -9,7 +9,7 @@ import { factsOf } from './connections.ts'
 import type { ReadSetOfSpoke } from './hubs/hub-of-spoke.ts'
 import type { ClusterApi, ClusterConnections, ClusterStore } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
-import { impersonation } from './proxy/headers.ts'
+import { impersonation } from '../formats/kubernetes/proxy-headers.ts'
 import { impersonated } from './proxy/requests.ts'
 import type { Cluster, ClusterConnection, ClusterFacts, ClusterStatus } from './types.ts'
 

@@ -7,7 +7,7 @@ import {
   ProxyBodyRefused,
   ProxyPathRefused,
 } from '../../core/clusters/ports.ts'
-import { isForeignPath } from '../../core/clusters/proxy/path.ts'
+import { isForeignPath } from '../../core/formats/kubernetes/proxy-path.ts'
 import { requires } from '../kit/access.ts'
 import type { StreamRoute } from '../kit/route.ts'
 import { clusterInPath, ClusterPath } from './codecs.ts'

@@ -1,4 +1,4 @@
-import { parseIntervals } from '../../../core/formats/interval-text.ts'
+import { parseIntervals } from '../../../core/formats/usage-intervals.ts'
 import type { CutInterval } from '../../../core/usage/usage-types.ts'
 import type { ReportedObject, UsageInputs } from '../../../core/usage/months/ports.ts'
 import { pauseInLongTurn } from '../engine/event-loop-turns.ts'

@@ -7,9 +7,9 @@ import { at, isObject, listAt, parseJson, reservedKey, textAt, toWireJson, witho
 import type { ClusterAnswer, ClusterApi, ClusterRequest, ImpersonatedUser, ReachFailure } from '../ports.ts'
 import { ClusterUnreachable, ProxyBodyRefused } from '../ports.ts'
 import type { ClusterConnection } from '../types.ts'
-import { impersonation } from './headers.ts'
-import type { ProxyTarget, ResourceRef } from './path.ts'
-import { encodedResourcePath, parseProxyPath } from './path.ts'
+import { impersonation } from '../../formats/kubernetes/proxy-headers.ts'
+import type { ProxyTarget, ResourceRef } from '../../formats/kubernetes/proxy-path.ts'
+import { encodedResourcePath, parseProxyPath } from '../../formats/kubernetes/proxy-path.ts'
 
 export interface WiderInput {
   readonly connection: ClusterConnection

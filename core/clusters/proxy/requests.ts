@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js'
 import type { Exchange, HeaderBag, UpgradeExchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
@@ -13,22 +13,22 @@ import type {
   ImpersonatedUser,
   UpstreamRequest,
 } from '../ports.ts'
-import { ProxyPathRefused } from '../ports.ts'
+import { ImpersonationRefused, ProxyPathRefused } from '../ports.ts'
 import { hubIdentity } from '../hub-types.ts'
 import type { ClusterConnection, ClusterLink } from '../types.ts'
 import type { ComputeResponse } from './computed-responses.ts'
 import { asUpstream } from './computed-responses.ts'
-import type { HeaderList } from './headers.ts'
+import type { HeaderList } from '../../formats/kubernetes/proxy-headers.ts'
 import {
   acceptedHeaders,
   clientHeaders,
   impersonation,
-  refuseImpersonation,
+  impersonationIn,
   upgradeHeaders,
   upstreamHeaders,
-} from './headers.ts'
-import type { ProxyTarget } from './path.ts'
-import { checkProxyQuery, parseProxyPath } from './path.ts'
+} from '../../formats/kubernetes/proxy-headers.ts'
+import type { ProxyTarget } from '../../formats/kubernetes/proxy-path.ts'
+import { checkProxyQuery, parseProxyPath } from '../../formats/kubernetes/proxy-path.ts'
 
 export type ProxyFailure =
   | Failure<'ProxyPathRefused'>
@@ -159,16 +159,27 @@ const asMergePatch =
 
 type Refused = Failure<'ImpersonationRefused'> | Failure<'ProxyPathRefused'>
 
+/**
+ * The cluster would decide by the rights of the stored credential, not by those of the caller; without the headers, the
+ * request would be carried out with more rights than it asks for.
+ */
+const impersonationRefused = (header: string) =>
+  ImpersonationRefused(
+    `Nothing was sent to the cluster: requests as another user (${header}, kubectl --as) are not carried ` +
+      'out through this service. ' +
+      'Create a SubjectAccessReview to learn what a user may do, or connect to the cluster directly.',
+  )
+
 /** Returns the target of an exchange, if it may be sent. */
 const readTarget = ({
   headers,
   path,
   query,
 }: Pick<Exchange, 'headers' | 'path' | 'query'>): Either<Refused, ProxyTarget> => {
-  const own = refuseImpersonation(headers)
-  if (isLeft(own)) return own
+  const asked = impersonationIn(headers)
+  if (asked !== undefined) return left(impersonationRefused(asked))
   const checked = checkProxyQuery(query)
-  return isLeft(checked) ? checked : parseProxyPath(path)
+  return mapLeft((reason: string) => ProxyPathRefused(reason))(isLeft(checked) ? checked : parseProxyPath(path))
 }
 
 /** Forwards one request of a caller to the Kubernetes API of a cluster, and returns the response. */

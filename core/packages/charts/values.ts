@@ -5,8 +5,16 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 import { ValuesRefused, type Chart, type ChartTexts } from './ports.ts'
 import type { JsonPatches } from '../ports.ts'
 import { TextUnreadable } from '../ports.ts'
-import { assignAll, listPlaces, parseSet, type Assignment, type SetMode } from './set-grammar.ts'
-import { asTable, leafPaths, mergeTables, overDefaults, partsAt, plainJson, type PartPath } from './value-tables.ts'
+import { assignAll, listPlaces, parseSet, type Assignment, type SetMode } from '../../formats/helm/set-grammar.ts'
+import {
+  asTable,
+  leafPaths,
+  mergeTables,
+  overDefaults,
+  partsAt,
+  plainJson,
+  type PartPath,
+} from '../../formats/helm/value-tables.ts'
 
 /** The values that a caller specifies, as stored in a task's input. */
 export interface ValuesSpec {

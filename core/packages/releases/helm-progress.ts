@@ -5,7 +5,7 @@ import type { Clock, Pause } from '../../kernel/clock.ts'
 import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskProgress, TaskRun, TaskStep } from '../../tasks/ports.ts'
-import { asTable } from '../charts/value-tables.ts'
+import { asTable } from '../../formats/helm/value-tables.ts'
 import type { StorageDriver } from '../types.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import {

@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskRun } from '../../tasks/ports.ts'
 import type { ChartTexts } from '../charts/ports.ts'
-import { asTable } from '../charts/value-tables.ts'
+import { asTable } from '../../formats/helm/value-tables.ts'
 import type { ReleaseKey } from '../types.ts'
 import type { HelmRunner } from './ports.ts'
 

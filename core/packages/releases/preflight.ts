@@ -6,7 +6,7 @@ import type { ManifestObject } from './kubernetes-objects.ts'
 import { askObject, apiRootOf, groupVersionOf } from './kubernetes-objects.ts'
 import type { Chart, ChartTools } from '../charts/ports.ts'
 import type { HelmFailure, HelmRunner, HelmWork, StoredParts } from './ports.ts'
-import { asTable } from '../charts/value-tables.ts'
+import { asTable } from '../../formats/helm/value-tables.ts'
 import { toWireJson } from '../../kernel/json.ts'
 
 /** Maximum number of kinds that are checked; each costs one small request. */

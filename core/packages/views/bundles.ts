@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { FetchedChart } from '../charts/ports.ts'
 import { completedSource } from '../types.ts'
-import { asTable } from '../charts/value-tables.ts'
+import { asTable } from '../../formats/helm/value-tables.ts'
 import type { ChartRef, SourceRef } from '../types.ts'
 import { descriptorOf, givenDescriptor, humanised } from './descriptors.ts'
 import type {

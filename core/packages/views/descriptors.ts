@@ -1,5 +1,5 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
-import { asTable } from '../charts/value-tables.ts'
+import { asTable } from '../../formats/helm/value-tables.ts'
 import type { Contact, Icon, Link, PackageDescriptor } from './types.ts'
 import { definedFields } from '../../kernel/json.ts'
 

@@ -7,7 +7,7 @@ import type { ReadChartDeps, ReadChartFailure, ReadChartInput } from '../charts/
 import { readChart } from '../charts/chart-cache.ts'
 import type { Chart, ChartTexts, FetchedChart } from '../charts/ports.ts'
 import { ChartRefused } from '../charts/ports.ts'
-import { asTable } from '../charts/value-tables.ts'
+import { asTable } from '../../formats/helm/value-tables.ts'
 import { readTable } from '../charts/values.ts'
 import { versionedRef } from './bundles.ts'
 import { descriptorOf, pictureTypeOf } from './descriptors.ts'

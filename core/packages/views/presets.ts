@@ -8,7 +8,7 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { ReadChartDeps, ReadChartFailure, ReadChartInput } from '../charts/chart-cache.ts'
 import { openReader } from '../charts/chart-cache.ts'
-import { asTable, entriesOf, mergeTables } from '../charts/value-tables.ts'
+import { asTable, entriesOf, mergeTables } from '../../formats/helm/value-tables.ts'
 import { makeApiResources } from '../editors/api-resources.ts'
 import { PresetsRefused, VariantMissing } from './types.ts'
 

@@ -7,7 +7,7 @@ import { at, fromWireJson, isObject, listAt, toWireJson } from '../../kernel/jso
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { daysOfMonth, monthName, monthText, yearOf } from '../month.ts'
 import type { MonthKey, UsageMonth } from '../types.ts'
-import { csvHead, csvLayoutOf, csvOrigin, csvRows } from './csv.ts'
+import { csvHead, csvLayoutOf, csvOrigin, csvRows } from '../../formats/usage-csv.ts'
 import type { StoredUsageView, UsageViewKey, UsageViewStore } from './ports.ts'
 import { UsageViewMissing, kindsOfClusters } from './ports.ts'
 
@@ -55,7 +55,7 @@ export const makeReadView =
     const narrowed = () =>
       narrowedView({ ...view, head: view.head.replace(`"view":"${kindsOfClusters}"`, `"view":"${key.view}"`) }, items())
     const layout = csvLayoutOf(key, daysOfMonth(month))
-    const origin = csvOrigin({ account, ...view.month })
+    const origin = originOf(account, view.month)
     return right({
       month: view.month,
       name: `${key.product}-${key.view}`,
@@ -142,6 +142,10 @@ const narrowedView = async function* (
   yield `${before === ',' ? '' : before}],"totals":${toWireJson(counted)}}`
 }
 
+/** What all rows of a file begin with. */
+const originOf = (account: string, { month, revision, status }: StoredUsageView['month']): string =>
+  csvOrigin({ account, month: monthText(month), revision, status })
+
 const csvOf = async function* (
   head: string,
   pieces: AsyncIterable<readonly FreeObject[]>,
@@ -183,7 +187,7 @@ export const makeReadObject =
       name: `${key.product}-${key.view}-${objectUid}`,
       json,
       plainJson: json,
-      csv: () => csvOf(csvHead(layout), only(), (each) => csvRows(layout, each, csvOrigin({ account, ...view.month }))),
+      csv: () => csvOf(csvHead(layout), only(), (each) => csvRows(layout, each, originOf(account, view.month))),
     })
   }
 

@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
-import { plainJson } from '../../../core/packages/charts/value-tables.ts'
+import { plainJson } from '../../../core/formats/helm/value-tables.ts'
 import type { ObjectPrinter } from '../../../core/packages/editors/manifests.ts'
 import {
   answer,

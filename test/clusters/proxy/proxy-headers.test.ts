@@ -5,7 +5,7 @@ import {
   clientHeaders,
   upgradeHeaders,
   upstreamHeaders,
-} from '../../../core/clusters/proxy/headers.ts'
+} from '../../../core/formats/kubernetes/proxy-headers.ts'
 
 const origin = { server: 'https://cluster.example:6443', gateway: '', path: '/api/v1/x', root: '/p', isForeign: false }
 const as = { login: 'ada', groups: ['moorage:authenticated', 'moorage:org:acme'], extra: { 'moorage-user-id': '5' } }

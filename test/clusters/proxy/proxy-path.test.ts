@@ -2,11 +2,11 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { leavesPrefix } from '../../../adapters/kubernetes/cluster-api.ts'
-import { checkProxyQuery, isForeignPath, parseProxyPath } from '../../../core/clusters/proxy/path.ts'
+import { checkProxyQuery, isForeignPath, parseProxyPath } from '../../../core/formats/kubernetes/proxy-path.ts'
 
 const upstream = (path: string): string => {
   const parsed = parseProxyPath(path)
-  if (isLeft(parsed)) return `refused: ${parsed.left.message}`
+  if (isLeft(parsed)) return `refused: ${parsed.left}`
   return parsed.right.form === 'raw' || parsed.right.form === 'resource' ? parsed.right.path : parsed.right.form
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { fastJsonPatches } from '../../../adapters/charts/json-patches.ts'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
-import { mergeTables, overridePatch } from '../../../core/packages/charts/value-tables.ts'
+import { mergeTables, overridePatch } from '../../../core/formats/helm/value-tables.ts'
 
 const overridePatchCases: readonly (readonly [string, FreeObject, FreeObject, readonly unknown[]])[] = [
   ['nothing', { a: 1 }, {}, []],

@@ -2,8 +2,8 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
-import type { SetMode } from '../../../core/packages/charts/set-grammar.ts'
-import { assignAll, parseSet } from '../../../core/packages/charts/set-grammar.ts'
+import type { SetMode } from '../../../core/formats/helm/set-grammar.ts'
+import { assignAll, parseSet } from '../../../core/formats/helm/set-grammar.ts'
 
 /** The `--set` grammar: the documented examples, its refusals, and what holds for any line. */
 const set = (line: string, mode: SetMode = 'typed', base: FreeObject = {}): FreeObject => {

@@ -11,7 +11,7 @@ import {
 } from '../../../composition/runtime/http/answer/reply-answer.ts'
 import type { ReportedChange } from '../../../core/usage/views/ports.ts'
 import { cpuQuantity, podDetails, sizeQuantity, volumeDetails } from '../../../core/usage/views/namespace-reports.ts'
-import { csvCell } from '../../../core/usage/views/csv.ts'
+import { csvCell } from '../../../core/formats/usage-csv.ts'
 import { addFigures, narrowedItem, zeroFigures } from '../../../core/usage/views/views.ts'
 import { divideTotal, makeRunningShares, numberText, totalShown } from '../../../core/usage/views/measures.ts'
 import { perCoreMonth, perGibMonth } from '../../../core/usage/amounts.ts'

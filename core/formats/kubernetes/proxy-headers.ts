@@ -1,9 +1,4 @@
-import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'fp-ts/lib/Either.js'
 import type { HeaderBag } from '../../kernel/exchange.ts'
-import type { Failure } from '../../kernel/failure.ts'
-import type { ImpersonatedUser } from '../ports.ts'
-import { ImpersonationRefused } from '../ports.ts'
 
 export type HeaderList = readonly (readonly [string, string])[]
 
@@ -177,6 +172,13 @@ const pick = (headers: HeaderBag, isWanted: (name: string) => boolean): [string,
   return picked
 }
 
+/** The user on whose behalf a cluster is asked. */
+interface ImpersonatedUser {
+  readonly login: string
+  readonly groups: readonly string[]
+  readonly extra: Readonly<Record<string, string>>
+}
+
 /** Returns the headers that impersonate a user; the cluster's credential must be allowed to impersonate. */
 export const impersonation = (user: ImpersonatedUser): [string, string][] => [
   ['impersonate-user', user.login],
@@ -187,22 +189,11 @@ export const impersonation = (user: ImpersonatedUser): [string, string][] => [
   ]),
 ]
 
-/**
- * Refuses a request that asks to be carried out as another user. The cluster would decide by the rights of the stored
- * credential, not by those of the caller; without the headers, the request would be carried out with more rights than
- * it asks for.
- */
-export const refuseImpersonation = (headers: HeaderBag): Either<Failure<'ImpersonationRefused'>, void> => {
-  for (const name in headers) if (name.startsWith('impersonate-')) return left(impersonationRefused(name))
-  return right(undefined)
+/** Returns the first header that asks to be carried out as another user; undefined if there is none. */
+export const impersonationIn = (headers: HeaderBag): string | undefined => {
+  for (const name in headers) if (name.startsWith('impersonate-')) return name
+  return undefined
 }
-
-const impersonationRefused = (name: string) =>
-  ImpersonationRefused(
-    `Nothing was sent to the cluster: requests as another user (${name}, kubectl --as) are not carried ` +
-      'out through this service. ' +
-      'Create a SubjectAccessReview to learn what a user may do, or connect to the cluster directly.',
-  )
 
 /** What a request to a cluster depends on, besides its headers. */
 export interface Addressed {

@@ -1,8 +1,21 @@
-import type { FreeObject, Json } from '../../kernel/json.ts'
-import { at, isObject, listAt } from '../../kernel/json.ts'
-import { monthText } from '../month.ts'
-import type { UsageMonth } from '../types.ts'
-import type { UsageViewKey } from './ports.ts'
+import type { FreeObject, Json } from '../kernel/json.ts'
+import { at, isObject, listAt } from '../kernel/json.ts'
+
+type View =
+  | 'objects-usage-view'
+  | 'clusters-usage-view'
+  | 'namespaces-usage-view'
+  | 'gks-usage-view'
+  | 'gks-by-cluster'
+  | 'contracts-usage-view'
+  | 'object-quota-history-summaries-view'
+  | 'objects-cluster-mode-usage-view'
+
+/** Which view a table shows. */
+interface ViewKey {
+  readonly view: View
+  readonly viewType: string
+}
 
 /**
  * A column: its name, and where an item has its value. Values of `each` come from one element of the list that makes
@@ -17,8 +30,12 @@ interface Column {
 }
 
 /** What all rows of a file begin with, so that rows of several files can be put together. */
-export interface CsvOrigin extends Pick<UsageMonth, 'month' | 'revision' | 'status'> {
+interface CsvOrigin {
   readonly account: string
+  /** Such as 2026-11. */
+  readonly month: string
+  readonly revision: number
+  readonly status: string
 }
 
 /** How a view becomes a table. With `rowsOf`, an item has a row for each element of that list. */
@@ -35,14 +52,14 @@ const classColumns: readonly Column[] = [['prod'], ['nonProd'], ['free', 'trial'
   (path) => ['cpu', 'memory'].map((measure) => ({ name: [...path, measure].join('.'), path: [...path, measure] })),
 )
 
-const usedColumns = (viewType: UsageViewKey['viewType']): readonly Column[] => [
+const usedColumns = (viewType: string): readonly Column[] => [
   ...own('cpu', 'memory'),
   ...(viewType === 'billable' ? classColumns : []),
 ]
 const object = own('clusterUID', 'objectID', 'group', 'kind', 'namespace', 'namespaceUID', 'name')
 
 /** Returns the table of a view. `days` is the number of days of its month. */
-export const csvLayoutOf = ({ view, viewType }: Pick<UsageViewKey, 'view' | 'viewType'>, days: number): CsvLayout => {
+export const csvLayoutOf = ({ view, viewType }: ViewKey, days: number): CsvLayout => {
   const used = usedColumns(viewType)
   switch (view) {
     case 'objects-usage-view':
@@ -150,7 +167,7 @@ export const csvHead = ({ columns }: CsvLayout): string =>
 
 /** Returns the first cells of all rows of a file. */
 export const csvOrigin = ({ account, month, revision, status }: CsvOrigin): string =>
-  [account, monthText(month), revision, status].map(csvCell).join(',')
+  [account, month, revision, status].map(csvCell).join(',')
 
 const valueOf = (item: unknown, { path, member }: Column): unknown => {
   const value = at(item, ...path)

@@ -1,6 +1,4 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { Failure } from '../../kernel/failure.ts'
-import { ProxyPathRefused } from '../ports.ts'
 
 /** One object or collection of a Kubernetes API, by the segments of its path. */
 export interface ResourceRef {
@@ -30,8 +28,9 @@ export type ProxyTarget =
   | { readonly form: 'batch-delete' }
   | { readonly form: 'all-available'; readonly group: string; readonly version: string }
 
-type Parsed<A> = Either<Failure<'ProxyPathRefused'>, A>
-const refuse = (message: string): Parsed<never> => left(ProxyPathRefused(message))
+/** The Left is the reason why a path or query is refused. */
+type Parsed<A> = Either<string, A>
+const refuse = (reason: string): Parsed<never> => left(reason)
 
 const groupPattern = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
 const versionPattern = /^v[0-9]{1,3}(?:(?:alpha|beta)[0-9]{1,3})?$/
