@@ -1,5 +1,5 @@
-import { ClusterApiPort, ClusterConnectionsPort, ClusterTransportPort } from '../../core/clusters/ports.ts'
-import { makeComputeResponse } from '../../core/clusters/proxy/computed-responses.ts'
+import { ClusterConnectionsPort, ClusterTransportPort } from '../../core/clusters/ports.ts'
+import { ComputeResponsePort } from '../../core/clusters/proxy/ports.ts'
 import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
@@ -16,12 +16,12 @@ const inputOf = <E>({ grant, exchange }: { readonly grant: AccessGrant; readonly
 
 export const proxyGroup = defineGroup({
   needs: {
-    api: ClusterApiPort,
+    computeResponse: ComputeResponsePort,
     connections: ClusterConnectionsPort,
     transport: ClusterTransportPort,
   },
   routes: (given) => {
-    const relay = makeProxyRequest({ ...given, computeResponse: makeComputeResponse(given) })
+    const relay = makeProxyRequest(given)
     const upgrade = makeProxyUpgrade(given)
     return [
       handleStream(proxyRoute, {

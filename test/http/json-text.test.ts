@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import { readSmallJson } from '../../core/clusters/proxy/computed-responses.ts'
+import { readSmallJson } from '../../adapters/kubernetes/computed-responses.ts'
 import { parseInstant } from '../../core/kernel/clock.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
 

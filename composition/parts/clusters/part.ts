@@ -57,6 +57,8 @@ import type { SpanAttributes } from '../../../core/platform/ports.ts'
 import { TasksPort } from '../../../core/tasks/ports.ts'
 import { clustersPlugin } from '../../../plugins/clusters/plugin.ts'
 import { bind, lazily } from '../../part/binding.ts'
+import { makeComputeResponse } from '../../../adapters/kubernetes/computed-responses.ts'
+import { ComputeResponsePort } from '../../../core/clusters/proxy/ports.ts'
 import { definePart } from '../../part/part.ts'
 import { spansOf } from '../../part/spans.ts'
 import { ClusterAnswersPort, clusterGauges, countedApi, countedTransport, makeClusterAnswers } from './answers.ts'
@@ -274,6 +276,7 @@ export const part = definePart({
         },
         makeMemberClusters,
       ),
+      bind(ComputeResponsePort, { api: ClusterApiPort }, makeComputeResponse),
       bind(OwnSpokesPort, { api: ClusterApiPort, pause: PausePort, entropy: EntropyPort }, makeOwnSpokes),
       bind(
         HubsPort,

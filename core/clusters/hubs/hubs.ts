@@ -10,8 +10,7 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest } from '../ports.ts'
 import { ClusterUnreachable, CredentialRefused } from '../ports.ts'
-import { asUpstream } from '../proxy/computed-responses.ts'
-import { impersonated, makeRequestAs } from '../proxy/requests.ts'
+import { asUpstream, impersonated, makeRequestAs } from '../proxy/requests.ts'
 import type {
   Edited,
   Hub,

@@ -13,11 +13,10 @@ import type {
   ImpersonatedUser,
   UpstreamRequest,
 } from '../ports.ts'
-import { ImpersonationRefused, ProxyPathRefused } from '../ports.ts'
+import { ClusterUnreachable, ImpersonationRefused, ProxyPathRefused } from '../ports.ts'
 import { hubIdentity } from '../hub-types.ts'
 import type { ClusterConnection, ClusterLink } from '../types.ts'
-import type { ComputeResponse } from './computed-responses.ts'
-import { asUpstream } from './computed-responses.ts'
+import type { ComputeResponse } from './ports.ts'
 import type { HeaderList } from '../../formats/kubernetes/proxy-headers.ts'
 import {
   acceptedHeaders,
@@ -38,6 +37,14 @@ export type ProxyFailure =
   | Failure<'ClusterNotConnected'>
   | Failure<'ClusterUnreachable'>
   | Failure<'CredentialRefused'>
+
+/** An address that the policy rejects is a configuration error of this service, not of the request. */
+export const asUpstream = <F extends Failure>(
+  failure: F,
+): Exclude<F, Failure<'AddressRefused'>> | Failure<'ClusterUnreachable'> =>
+  failure.tag === 'AddressRefused'
+    ? ClusterUnreachable(failure.message)
+    : (failure as Exclude<F, Failure<'AddressRefused'>>)
 
 /** The caller and the record, both already resolved by authorization. */
 export interface ProxyInput<E> {
@@ -205,7 +212,10 @@ export const makeProxyRequest =
       as,
       signal: call.signal,
     })
-    if (answered !== undefined) return answered
+    if (answered !== undefined) {
+      const outcome = await answered
+      return isLeft(outcome) ? left(asUpstream(outcome.left)) : outcome
+    }
     if (target.right.form === 'batch-delete' || target.right.form === 'all-available')
       return left(ProxyPathRefused('That path does not take this method.'))
     const upstream = upstreamOf(connection.right, target.right, exchange, as)

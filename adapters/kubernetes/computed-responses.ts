@@ -1,41 +1,41 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
-import type { Exchange } from '../../kernel/exchange.ts'
-import type { Failure, Outcome } from '../../kernel/failure.ts'
-import type { FreeObject } from '../../kernel/json.ts'
-import { at, isObject, listAt, parseJson, reservedKey, textAt, toWireJson, withoutKeys } from '../../kernel/json.ts'
-import type { ClusterAnswer, ClusterApi, ClusterRequest, ImpersonatedUser, ReachFailure } from '../ports.ts'
-import { ClusterUnreachable, ProxyBodyRefused } from '../ports.ts'
-import type { ClusterConnection } from '../types.ts'
-import { impersonation } from '../../formats/kubernetes/proxy-headers.ts'
-import type { ProxyTarget, ResourceRef } from '../../formats/kubernetes/proxy-path.ts'
-import { encodedResourcePath, parseProxyPath } from '../../formats/kubernetes/proxy-path.ts'
+import type { Exchange } from '../../core/kernel/exchange.ts'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
+import type { FreeObject } from '../../core/kernel/json.ts'
+import {
+  at,
+  isObject,
+  listAt,
+  parseJson,
+  reservedKey,
+  textAt,
+  toWireJson,
+  withoutKeys,
+} from '../../core/kernel/json.ts'
+import type { ClusterAnswer, ClusterApi, ClusterRequest, ReachFailure } from '../../core/clusters/ports.ts'
+import { ClusterUnreachable, ProxyBodyRefused } from '../../core/clusters/ports.ts'
+import type { ComputeResponse } from '../../core/clusters/proxy/ports.ts'
+import { impersonation } from '../../core/formats/kubernetes/proxy-headers.ts'
+import type { ProxyTarget, ResourceRef } from '../../core/formats/kubernetes/proxy-path.ts'
+import { encodedResourcePath, parseProxyPath } from '../../core/formats/kubernetes/proxy-path.ts'
 
-export interface WiderInput {
-  readonly connection: ClusterConnection
-  readonly target: ProxyTarget
-  readonly exchange: Exchange
-  readonly as: ImpersonatedUser | undefined
-  readonly signal: AbortSignal
-}
-
-type UpstreamFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'>
-export type WiderFailure = UpstreamFailure | Failure<'ProxyBodyRefused'>
+type ComputedFailure = ReachFailure | Failure<'ProxyBodyRefused'>
 
 /** Sends one request as the caller. */
-export type Ask = (request: ClusterRequest) => Outcome<UpstreamFailure, ClusterAnswer>
+type Ask = (request: ClusterRequest) => Outcome<ReachFailure, ClusterAnswer>
 
 /** A computed response. The text is JSON, made by this service or by the cluster. */
-export interface WiderAnswer {
+interface ComputedAnswer {
   readonly status: number
   readonly text: string
 }
-export type Computed = Outcome<WiderFailure, WiderAnswer>
+type Computed = Outcome<ComputedFailure, ComputedAnswer>
 
-const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: toWireJson(value) })
+const jsonAnswer = (status: number, value: unknown): ComputedAnswer => ({ status, text: toWireJson(value) })
 
 /** Returns a Kubernetes Status for a missing object, as a cluster would. */
-const notFound = (message: string): WiderAnswer =>
+const notFound = (message: string): ComputedAnswer =>
   jsonAnswer(404, {
     kind: 'Status',
     apiVersion: 'v1',
@@ -45,10 +45,6 @@ const notFound = (message: string): WiderAnswer =>
     reason: 'NotFound',
     code: 404,
   })
-
-/** An address that the policy rejects is a configuration error of this service, not of the request. */
-export const asUpstream = (failure: ReachFailure): UpstreamFailure =>
-  failure.tag === 'AddressRefused' ? ClusterUnreachable(failure.message) : failure
 
 /** In bytes. */
 const limit = 256 * 1024
@@ -85,7 +81,7 @@ const listLimit = 500
 const metadataOnly = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json'
 
 const isOk = (answer: ClusterAnswer): boolean => answer.status === 200
-const asIs = (answer: ClusterAnswer): WiderAnswer => ({ status: answer.status, text: answer.text })
+const asIs = (answer: ClusterAnswer): ComputedAnswer => ({ status: answer.status, text: answer.text })
 const groupPath = (group: string, version: string): string =>
   group === 'core' ? `/api/${version}` : `/apis/${group}/${version}`
 
@@ -386,9 +382,6 @@ const batchDelete = async (ask: Ask, query: string, body: AsyncIterable<Uint8Arr
   return right(jsonAnswer(200, { resourcesStatus }))
 }
 
-/** Responds to a form that is computed from several requests; undefined if the request is to be forwarded unchanged. */
-export type ComputeResponse = (input: WiderInput) => Outcome<WiderFailure, void> | undefined
-
 const compute = (target: ProxyTarget, exchange: Exchange, ask: Ask): Computed | undefined => {
   const { method } = exchange
   if (target.form === 'batch-delete')
@@ -406,7 +399,7 @@ const compute = (target: ProxyTarget, exchange: Exchange, ask: Ask): Computed | 
   return undefined
 }
 
-const answer = (exchange: Exchange, { status, text }: WiderAnswer): void => {
+const answer = (exchange: Exchange, { status, text }: ComputedAnswer): void => {
   const bytes = new TextEncoder().encode(text)
   exchange.respond(status, [
     ['content-type', 'application/json'],
@@ -416,19 +409,13 @@ const answer = (exchange: Exchange, { status, text }: WiderAnswer): void => {
   exchange.end()
 }
 
-/** Returns the handler for the forms of the wider API that no single request to the Kubernetes API can answer. */
+/** ComputeResponse by several requests to the Kubernetes API. */
 export const makeComputeResponse =
   (deps: { readonly api: Pick<ClusterApi, 'request'> }): ComputeResponse =>
   ({ connection, target, exchange, as, signal }) => {
     const identity = as === undefined ? [] : impersonation(as)
-    const ask: Ask = async (request) => {
-      const asked = await deps.api.request(
-        connection,
-        { ...request, headers: [...(request.headers ?? []), ...identity] },
-        signal,
-      )
-      return isLeft(asked) ? left(asUpstream(asked.left)) : asked
-    }
+    const ask: Ask = (request) =>
+      deps.api.request(connection, { ...request, headers: [...(request.headers ?? []), ...identity] }, signal)
     const computed = compute(target, exchange, ask)
     if (computed === undefined) return undefined
     return computed.then((outcome) => {
