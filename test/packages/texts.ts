@@ -1,4 +1,4 @@
-import type { ManifestObject } from '../../core/packages/releases/kubernetes-objects.ts'
+import type { ManifestObject } from '../../core/formats/kubernetes/objects.ts'
 import { objectsOf } from '../../core/packages/releases/kubernetes-objects.ts'
 import { unwrap } from '../support/outcome.ts'
 import { makeChartTexts, makeChartThreads, makeTextDiff } from '../../adapters/charts/chart-threads.ts'

@@ -5,7 +5,7 @@ import { getOrMake } from '../../kernel/cache.ts'
 import type { Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { isObject, own, ownObject, ownText } from '../../kernel/json.ts'
-import { apiRootOf, groupVersionOf } from '../releases/kubernetes-objects.ts'
+import { apiRootOf, groupVersionOf } from '../../formats/kubernetes/objects.ts'
 import type { ResourceId } from './types.ts'
 
 /** One resource as the cluster's API lists it. */

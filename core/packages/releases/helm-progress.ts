@@ -7,20 +7,10 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskProgress, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import { asTable } from '../../formats/helm/value-tables.ts'
 import type { StorageDriver } from '../types.ts'
-import type { ManifestObject } from './kubernetes-objects.ts'
-import {
-  pluralOf,
-  askItems,
-  askObject,
-  hasPods,
-  labelOf,
-  ownWarning,
-  pathOf,
-  podReason,
-  queryValue,
-  readinessOf,
-  takesAWhile,
-} from './kubernetes-objects.ts'
+import type { ManifestObject } from '../../formats/kubernetes/objects.ts'
+import { pluralOf, labelOf, pathOf, queryValue } from '../../formats/kubernetes/objects.ts'
+import { askItems, askObject, ownWarning, podReason } from './kubernetes-objects.ts'
+import { hasPods, readinessOf, takesAWhile } from '../../formats/kubernetes/readiness.ts'
 import type { HelmEvent, HelmFailure, HelmObject } from './ports.ts'
 import type { Redact } from '../../kernel/secret.ts'
 

@@ -14,10 +14,12 @@ import type { ReleaseStore } from '../ports.ts'
 import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
 import type { PlannedHook } from './helm-progress.ts'
 import { runHelmWithProgress, plannedHook } from './helm-progress.ts'
-import type { ManifestObject } from './kubernetes-objects.ts'
-import { countByKind, countOf, objectsOf, recreatePods } from './kubernetes-objects.ts'
+import type { ManifestObject } from '../../formats/kubernetes/objects.ts'
+import { countByKind, countOf } from '../../formats/kubernetes/objects.ts'
+import { objectsOf, recreatePods } from './kubernetes-objects.ts'
 import type { ComparedManifests } from './manifest-diff.ts'
-import { chartCrds, compareCrds, compareManifests, describeDiff, diffManifests } from './manifest-diff.ts'
+import { chartCrds, compareCrds, compareManifests } from './manifest-diff.ts'
+import { describeDiff, diffManifests } from '../../formats/kubernetes/manifest-diff.ts'
 import type {
   HelmEvent,
   HelmFailure,

@@ -1,12 +1,7 @@
 import test from 'ava'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import {
-  pluralOf,
-  countByKind,
-  labelOf,
-  podSelectorOf,
-  readinessOf,
-} from '../../../core/packages/releases/kubernetes-objects.ts'
+import { pluralOf, countByKind, labelOf } from '../../../core/formats/kubernetes/objects.ts'
+import { podSelectorOf, readinessOf } from '../../../core/formats/kubernetes/readiness.ts'
 import { objectsIn } from '../texts.ts'
 
 test('lists are expanded, kinds counted and paths derived', async (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { ManifestDiff } from '../../../core/packages/releases/manifest-diff.ts'
-import { describeDiff, diffManifests } from '../../../core/packages/releases/manifest-diff.ts'
+import type { ManifestDiff } from '../../../core/formats/kubernetes/manifest-diff.ts'
+import { describeDiff, diffManifests } from '../../../core/formats/kubernetes/manifest-diff.ts'
 import { chartTexts, objectsIn, textDiff } from '../texts.ts'
 
 const compare = async (from: string, to: string): Promise<ManifestDiff> =>

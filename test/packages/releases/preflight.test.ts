@@ -1,8 +1,8 @@
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
-import type { ManifestObject } from '../../../core/packages/releases/kubernetes-objects.ts'
-import { isContained } from '../../../core/packages/releases/manifest-diff.ts'
+import type { ManifestObject } from '../../../core/formats/kubernetes/objects.ts'
+import { isContained } from '../../../core/formats/kubernetes/manifest-diff.ts'
 import { missingRights } from '../../../core/packages/releases/preflight.ts'
 
 test('a definition is the same one when the cluster has only added to it', (t) => {
