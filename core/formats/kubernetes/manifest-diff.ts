@@ -136,7 +136,7 @@ export const diffManifests = async (
 export const describeDiff = ({ added, changed, removed, kept, unchanged }: ManifestDiff): string =>
   `${added} added, ${changed} changed, ${removed} removed, ${kept} kept by policy, ${unchanged} unchanged`
 
-/** Reports whether the live value contains everything wanted; fields that the cluster adds are ignored. @internal */
+/** Reports whether the live value contains everything wanted; fields that the cluster adds are ignored. */
 export const isContained = (wanted: Json | undefined, live: Json | undefined): boolean => {
   if (Array.isArray(wanted))
     return (

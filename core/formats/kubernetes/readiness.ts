@@ -113,8 +113,6 @@ const selectorPart = (expression: FreeObject): string | undefined => {
 
 /**
  * Returns the label selector of a workload's pods in query form; undefined if it has none, or an empty one.
- *
- * @internal
  */
 export const podSelectorOf = (workload: FreeObject): string | undefined => {
   const selector = asTable(asTable(workload.spec)?.selector)
