@@ -12,7 +12,7 @@ interface ReceivedMessage {
   readonly isAside: boolean
   readonly deliveries: number
 }
-type Fate =
+type EventOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'never' }
   | { readonly kind: 'later' | 'aside'; readonly seconds: number }
@@ -27,7 +27,7 @@ export interface NatsUsageIntakeOptions extends Pick<KeptConnectionOptions, 'ser
   /** The subjects of the messages that were set aside, with the same end. */
   readonly asideSubject: string
   /** Resolves after the commit; never rejects. */
-  readonly handle: (message: ReceivedMessage) => Promise<Fate>
+  readonly handle: (message: ReceivedMessage) => Promise<EventOutcome>
   /**
    * Called for each message that is not tried again because it cannot be set aside: its sender has too many there, or
    * the stream is full.
@@ -103,9 +103,9 @@ const storeFailed = 10_077
 
 const lastToken = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1)
 
-const settle = (message: JsMsg, fate: Fate): void => {
-  if (fate.kind === 'later' || fate.kind === 'aside') message.nak(fate.seconds * 1000)
-  else if (fate.kind === 'never') message.term()
+const settle = (message: JsMsg, outcome: EventOutcome): void => {
+  if (outcome.kind === 'later' || outcome.kind === 'aside') message.nak(outcome.seconds * 1000)
+  else if (outcome.kind === 'never') message.term()
   else message.ack()
 }
 
@@ -151,7 +151,9 @@ export const makeNatsUsageIntake = ({
         isAside,
         deliveries: message.info.deliveryCount,
       })
-        .then((fate) => (fate.kind === 'aside' && !isAside ? setAside(connection, message) : settle(message, fate)))
+        .then((outcome) =>
+          outcome.kind === 'aside' && !isAside ? setAside(connection, message) : settle(message, outcome),
+        )
         .catch((error: unknown) =>
           log.warn(
             { reason: (error as Error).message },

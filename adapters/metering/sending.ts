@@ -1,5 +1,5 @@
 import PQueue from 'p-queue'
-import type { MeteringTally, UsageDigests } from '../../core/marketplace/metering/ports.ts'
+import type { MeteringCounters, UsageDigests } from '../../core/marketplace/metering/ports.ts'
 import { ownCodes } from '../../core/marketplace/metering/ports.ts'
 import type { ProviderResult } from '../../core/marketplace/metering/types.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
@@ -175,7 +175,7 @@ export const usageDigests: UsageDigests = {
 }
 
 /** MeteringTally in the memory of this process. */
-export const makeMeteringTally = (): MeteringTally => {
+export const makeMeteringCounters = (): MeteringCounters => {
   const counts = { accepted: 0, refused: 0, unknown: 0, failed: 0, partial: 0, repeated: 0 }
   return {
     count: (outcome) => {

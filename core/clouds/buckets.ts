@@ -16,7 +16,7 @@ type Made = Either<Failure<'BucketSourceRefused'>, StorageKey>
 const refuseKeys = (message: string): Made => left(BucketSourceRefused(message))
 
 /** The request's additions to a key. */
-export interface KeyWish {
+export interface RequestedKey {
   readonly gceProject: string | undefined
 }
 
@@ -82,7 +82,7 @@ export const makeStorageKeys = (deps: { readonly serviceAccounts: ServiceAccount
   }
 
   /** From a stored credential of a type that the cloud supports. */
-  const ofCredential = ({ type, fields }: CredentialSpec, wish: KeyWish): Made => {
+  const ofCredential = ({ type, fields }: CredentialSpec, requested: RequestedKey): Made => {
     const text = (name: string): string => (typeof fields[name] === 'string' ? fields[name] : '')
     const keys = [text('accessKeyID'), text('secretAccessKey')] as const
     switch (type) {
@@ -112,14 +112,14 @@ export const makeStorageKeys = (deps: { readonly serviceAccounts: ServiceAccount
       case 'AzureStorage':
         return azureKey(text('account'), text('key'))
       case 'GoogleCloud':
-        return googleKey(text('serviceAccount'), [wish.gceProject, text('projectID')])
+        return googleKey(text('serviceAccount'), [requested.gceProject, text('projectID')])
       default:
         return refuseKeys('A credential of this type has no key for buckets.')
     }
   }
 
   /** From a secret of a member cluster, with the key names that backup tools use. */
-  const ofSecret = (name: CloudName, cloud: Cloud, data: SecretData, wish: KeyWish): Made => {
+  const ofSecret = (name: CloudName, cloud: Cloud, data: SecretData, requested: RequestedKey): Made => {
     const value = (key: string): string => (Object.hasOwn(data, key) ? (data[key] ?? '').trim() : '')
     const missing = (...keys: readonly string[]): string | undefined => keys.find((key) => value(key) === '')
     const needed = {
@@ -131,7 +131,7 @@ export const makeStorageKeys = (deps: { readonly serviceAccounts: ServiceAccount
     if (absent !== undefined) return refuseKeys(`The secret has no ${absent}.`)
     if (cloud.storage === 'azure') return azureKey(value('AZURE_ACCOUNT_NAME'), value('AZURE_ACCOUNT_KEY'))
     if (cloud.storage === 'google')
-      return googleKey(value('GOOGLE_SERVICE_ACCOUNT_JSON_KEY'), [wish.gceProject, value('GOOGLE_PROJECT_ID')])
+      return googleKey(value('GOOGLE_SERVICE_ACCOUNT_JSON_KEY'), [requested.gceProject, value('GOOGLE_PROJECT_ID')])
     const places = placesOf(name, cloud, value('AWS_ENDPOINT'))
     if (isLeft(places)) return places
     return right(

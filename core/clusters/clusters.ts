@@ -120,7 +120,7 @@ export const makeGetCluster =
   }
 
 /** The changes that a caller requests; undefined fields keep their value. */
-export interface ClusterWish {
+export interface RequestedCluster {
   /** Must equal the name in the path. */
   readonly name: string | undefined
   readonly displayName: string | undefined
@@ -133,7 +133,7 @@ export interface ClusterWish {
   readonly accessConfig: string | undefined
 }
 
-export const noWish: ClusterWish = {
+export const noRequest: RequestedCluster = {
   name: undefined,
   displayName: undefined,
   provider: undefined,
@@ -155,31 +155,31 @@ const nameMismatch = (name: string, claimed: string | undefined): string | undef
     ? undefined
     : 'A cluster keeps the name in the path; the name in the body is another.'
 
-const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => {
-  const misnamed = nameMismatch(cluster.name, wish.name)
+const mismatchOf = (cluster: Cluster, requested: RequestedCluster): string | undefined => {
+  const misnamed = nameMismatch(cluster.name, requested.name)
   if (misnamed !== undefined) return misnamed
-  if (wish.claimedOwnerId !== undefined && wish.claimedOwnerId !== cluster.ownerId)
+  if (requested.claimedOwnerId !== undefined && requested.claimedOwnerId !== cluster.ownerId)
     return 'basicInfo.ownerID is not the account in the path.'
-  if (wish.claimedUid !== undefined && wish.claimedUid !== cluster.uid)
+  if (requested.claimedUid !== undefined && requested.claimedUid !== cluster.uid)
     return 'basicInfo.clusterUID is not the UID of this cluster.'
   return undefined
 }
 
-const changeOf = (wish: ClusterWish): ClusterChange => ({
+const changeOf = (requested: RequestedCluster): ClusterChange => ({
   ...definedFields({
-    displayName: wish.displayName === '' ? undefined : wish.displayName,
-    provider: wish.provider,
-    infraNamespace: wish.infraNamespace,
-    impersonatesUsers: wish.impersonatesUsers,
+    displayName: requested.displayName === '' ? undefined : requested.displayName,
+    provider: requested.provider,
+    infraNamespace: requested.infraNamespace,
+    impersonatesUsers: requested.impersonatesUsers,
   }),
 })
 
 /** Returns what distinguishes a request for a change from another one with the same `response-id`. */
-const wordsOf = (wish: ClusterWish): FreeObject => ({
+const wordsOf = (requested: RequestedCluster): FreeObject => ({
   ...definedFields({
-    displayName: wish.displayName,
-    infraNamespace: wish.infraNamespace,
-    impersonatesUsers: wish.impersonatesUsers,
+    displayName: requested.displayName,
+    infraNamespace: requested.infraNamespace,
+    impersonatesUsers: requested.impersonatesUsers,
   }),
 })
 
@@ -194,7 +194,7 @@ interface Deps {
 
 export interface ChangeClusterInput {
   readonly id: ClusterId
-  readonly wish: ClusterWish
+  readonly requested: RequestedCluster
 }
 export type ChangeCluster = (call: SignedInCall<Cluster>, input: ChangeClusterInput) => Outcome<ChangeFailure, Cluster>
 
@@ -223,11 +223,11 @@ const makeApply = (deps: Deps) => {
     call: SignedInCall<Cluster>,
     cluster: Cluster,
     {
-      wish,
+      requested,
       found,
       before,
     }: {
-      readonly wish: ClusterWish
+      readonly requested: RequestedCluster
       readonly found: Identified | undefined
       readonly before: Awaited<ReturnType<Beforehand<F>>>
     },
@@ -235,7 +235,7 @@ const makeApply = (deps: Deps) => {
     // Each credential gets a new reference, so that restoring a previously sealed one is always detected.
     const sealed = found === undefined ? undefined : await deps.seal(cluster.ownerId, found.credential)
     const change: ClusterChange = {
-      ...changeOf(wish),
+      ...changeOf(requested),
       ...definedFields({ endpoint: found?.credential.server, sealed }),
     }
     return deps.unitOfWork.run<ChangeFailure | F, Cluster>(call, async (stores) => {
@@ -259,19 +259,19 @@ const makeApply = (deps: Deps) => {
 
   return async <F extends Failure>(
     call: SignedInCall<Cluster>,
-    { id, wish }: ChangeClusterInput,
+    { id, requested }: ChangeClusterInput,
     beforehand: Beforehand<F>,
   ): Outcome<ChangeFailure | F, Cluster> => {
     const cluster = await deps.clusters.get(id)
     if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
-    const mismatch = mismatchOf(cluster, wish)
+    const mismatch = mismatchOf(cluster, requested)
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
     const found =
-      wish.accessConfig === undefined || wish.accessConfig === ''
+      requested.accessConfig === undefined || requested.accessConfig === ''
         ? undefined
-        : await identifySame(call, cluster, wish.accessConfig)
+        : await identifySame(call, cluster, requested.accessConfig)
     if (found !== undefined && isLeft(found)) return found
-    return write(call, cluster, { wish, found: found?.right, before: await beforehand(cluster) })
+    return write(call, cluster, { requested, found: found?.right, before: await beforehand(cluster) })
   }
 }
 
@@ -297,14 +297,14 @@ export const makeReconfigureCluster = (deps: Deps & { readonly tasks: Pick<Tasks
     call: SignedInCall<Cluster>,
     input: ReconfigureClusterInput,
   ): Outcome<ChangeFailure | RecordTaskFailure, Cluster> => {
-    const { wish, components, responseId } = input
+    const { requested, components, responseId } = input
     let announce: () => void = () => undefined
     const changed = await apply<RecordTaskFailure>(call, input, async (cluster) => {
       const task = await prepareRecordTask(
         deps,
         call,
         { ...cluster, owner: cluster.ownerName },
-        { verb: 'reconfigure', input: { wish: wordsOf(wish), components }, responseId },
+        { verb: 'reconfigure', input: { wish: wordsOf(requested), components }, responseId },
       )
       announce = task.announce
       return task.acceptIn
@@ -326,11 +326,11 @@ export interface ConnectClusterInput {
 }
 
 /** Returns what is asked for. The access configs that are sent must be equal. */
-const connectWish = ({
+const requestedConnection = ({
   name,
   accessConfigs,
   credential,
-}: ConnectClusterInput): Either<Failure<'AccessConfigRefused'>, ClusterWish> => {
+}: ConnectClusterInput): Either<Failure<'AccessConfigRefused'>, RequestedCluster> => {
   const sent = accessConfigs.filter((text) => text !== undefined && text !== '')
   const [accessConfig, ...others] = [...new Set(sent)]
   if (others.length > 0)
@@ -343,21 +343,21 @@ const connectWish = ({
       ),
     )
   }
-  return right({ ...noWish, name, accessConfig })
+  return right({ ...noRequest, name, accessConfig })
 }
 
 /** Stores an access config for a cluster. Without one, the cluster is surveyed again with the stored credential. */
 export const makeConnectCluster =
   (deps: { readonly change: ChangeCluster; readonly refresh: RefreshStatus }) =>
   async (call: SignedInCall<Cluster>, input: ConnectClusterInput): Outcome<ChangeFailure, Cluster> => {
-    const wish = connectWish(input)
-    if (isLeft(wish)) return wish
-    const mismatch = nameMismatch(input.objectName, wish.right.name)
+    const requested = requestedConnection(input)
+    if (isLeft(requested)) return requested
+    const mismatch = nameMismatch(input.objectName, requested.right.name)
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
     const { id } = input
-    return wish.right.accessConfig === undefined
+    return requested.right.accessConfig === undefined
       ? deps.refresh(call, { id, evenIfFresh: true })
-      : deps.change(call, { id, wish: wish.right })
+      : deps.change(call, { id, requested: requested.right })
   }
 
 export interface RemoveClusterInput {

@@ -31,7 +31,7 @@ export interface DeliverMailDeps {
   readonly log: Log
 }
 
-type Fate = keyof DeliveryCount
+type MailResult = keyof DeliveryCount
 
 /** Small enough for all attempts of a batch to end well before their lease. */
 const batch = 5
@@ -47,14 +47,14 @@ export const makeDeliverMail =
     while (!signal.aborted) {
       const now = deps.clock.now()
       const claimed = await deps.queue.claim(batch, now, laterBySeconds(now, mailLeaseSeconds))
-      const fates = await Promise.all(claimed.map((mail) => deliverOne(deps, mail)))
-      for (const fate of fates) count[fate] += 1
+      const results = await Promise.all(claimed.map((mail) => deliverOne(deps, mail)))
+      for (const result of results) count[result] += 1
       if (claimed.length === 0) break
     }
     return count
   }
 
-const deliverOne = async (deps: DeliverMailDeps, mail: ClaimedMail): Promise<Fate> => {
+const deliverOne = async (deps: DeliverMailDeps, mail: ClaimedMail): Promise<MailResult> => {
   const trouble = await attempt(deps.mailer, mail)
   if (trouble === undefined) {
     await deps.queue.remove(mail)

@@ -141,10 +141,10 @@ export interface PushTokens {
 export const PushTokensPort = portKey<PushTokens>('marketplace.PushTokens')
 
 /** Counts messages of providers since the start of this process. */
-export interface ProviderMessageTally {
+export interface ProviderMessageCounters {
   count(marketplace: Marketplace, action: string): void
 }
-export const ProviderMessageTallyPort = portKey<ProviderMessageTally>('marketplace.ProviderMessageTally')
+export const ProviderMessageCountersPort = portKey<ProviderMessageCounters>('marketplace.ProviderMessageCounters')
 
 /** What of the settings of this deployment must be corrected, or will soon be. */
 export interface MarketplaceFaults {

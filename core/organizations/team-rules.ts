@@ -79,11 +79,11 @@ export const permissionsOfTeam = async (
 }
 
 /**
- * Returns the permission that is wished for a team; undefined if it is that of the team, or not given. Answers show a
+ * Returns the requested permission of a team; undefined if it is unchanged or absent. Answers show a
  * custom team as `read` and `isCustom`, so both mean custom, and `read` alone is that of a client which knows no custom
  * teams.
  */
-export const wishedPermission = (
+export const requestedPermission = (
   {
     permission,
     isCustom,

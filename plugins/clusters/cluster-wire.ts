@@ -1,8 +1,8 @@
 import type * as t from 'io-ts'
 import { shortAge } from '../../core/kernel/clock.ts'
 import type { ImportJudgement, ClusterClaim } from '../../core/clusters/imports.ts'
-import type { ClusterWish } from '../../core/clusters/clusters.ts'
-import { noWish, providerNamed } from '../../core/clusters/clusters.ts'
+import type { RequestedCluster } from '../../core/clusters/clusters.ts'
+import { noRequest, providerNamed } from '../../core/clusters/clusters.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
@@ -110,8 +110,8 @@ export const toClaim = (
   claimedUid: given(options.basicInfo?.clusterUID),
 })
 
-export const updateWish = (options: t.TypeOf<typeof ImportClusterOption>): ClusterWish => ({
-  ...noWish,
+export const requestedUpdate = (options: t.TypeOf<typeof ImportClusterOption>): RequestedCluster => ({
+  ...noRequest,
   name: options.name,
   displayName: options.displayName,
   provider: providerNamed(options.provider),
@@ -127,8 +127,8 @@ export const componentsOf = ({ components }: Pick<t.TypeOf<typeof ImportOptions>
   ),
 ]
 
-export const reconfigureWish = ({ basicInfo }: t.TypeOf<typeof ReconfigureOptions>): ClusterWish => ({
-  ...noWish,
+export const requestedChange = ({ basicInfo }: t.TypeOf<typeof ReconfigureOptions>): RequestedCluster => ({
+  ...noRequest,
   name: basicInfo?.name,
   displayName: basicInfo?.displayName,
   infraNamespace: basicInfo?.infraNamespace,

@@ -49,13 +49,13 @@ import { handle } from '../kit/handle.ts'
 import { ClusterInfoModel } from './cluster-info-wire.ts'
 import {
   componentsOf,
-  reconfigureWish,
+  requestedChange,
   toClaim,
   toClusterInfo,
   toClusterInfoModel,
   toClusterMetadata,
   toValidationResponse,
-  updateWish,
+  requestedUpdate,
 } from './cluster-wire.ts'
 import {
   checkCluster,
@@ -183,7 +183,7 @@ export const clusterGroup = defineGroup({
     return [
       handle(getCluster, makeGetCluster(given), { input: idOf, reply: modelOf }),
       handle(updateCluster, change, {
-        input: ({ grant, body }) => ({ id: idOf({ grant }), wish: updateWish(body) }),
+        input: ({ grant, body }) => ({ id: idOf({ grant }), requested: requestedUpdate(body) }),
         reply: modelOf,
       }),
       handle(getClientConfig, makeGetClientConfig(given), {
@@ -208,7 +208,7 @@ export const clusterGroup = defineGroup({
       handle(reconfigureCluster, makeReconfigureCluster(deps), {
         input: ({ grant, body, query }) => ({
           id: idOf({ grant }),
-          wish: reconfigureWish(body),
+          requested: requestedChange(body),
           components: componentsOf(body),
           responseId: query['response-id'],
         }),

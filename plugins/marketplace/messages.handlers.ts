@@ -14,7 +14,7 @@ import {
   NotificationInboxPort,
   NotificationLimitsPort,
   NotificationTurnsPort,
-  ProviderMessageTallyPort,
+  ProviderMessageCountersPort,
   PushTokensPort,
   TopicMessagesPort,
 } from '../../core/marketplace/ports.ts'
@@ -32,7 +32,7 @@ export const messageGroup = defineGroup({
     log: LogPort,
     messages: TopicMessagesPort,
     settings: MarketplaceSettingsPort,
-    tally: ProviderMessageTallyPort,
+    counters: ProviderMessageCountersPort,
     tokens: PushTokensPort,
     turns: NotificationTurnsPort,
     unitOfWork: MarketplaceUnitOfWorkPort,

@@ -259,7 +259,7 @@ test('every word of a cloud names one, and no other word does', (t) => {
     for (const type of cloudOf(word).cloud.types) t.true(credentialTypeWords.includes(type))
 })
 
-const noWish = { gceProject: undefined }
+const noRequest = { gceProject: undefined }
 const placeOf = (name: Parameters<typeof cloudOf>[0], endpoint: string | undefined) => {
   const { name: cloudName, cloud } = cloudOf(name)
   const key = keys.ofSecret(
@@ -270,7 +270,7 @@ const placeOf = (name: Parameters<typeof cloudOf>[0], endpoint: string | undefin
       AWS_SECRET_ACCESS_KEY: 's',
       ...(endpoint === undefined ? {} : { AWS_ENDPOINT: endpoint }),
     },
-    noWish,
+    noRequest,
   )
   return isLeft(key) ? 'refused' : key.right.kind === 's3' ? key.right.places : 'other'
 }
@@ -310,7 +310,7 @@ test('the endpoint in a secret may only be a host that the vendor documents', (t
 
 test('stored credentials become cloud keys, and a changed host is refused', (t) => {
   const key = (type: string, fields: Readonly<Record<string, string>>) => {
-    const made = keys.ofCredential({ type, fields }, noWish)
+    const made = keys.ofCredential({ type, fields }, noRequest)
     return isLeft(made) ? 'refused' : made.right
   }
   const s3 = { accessKeyID: 'a', secretAccessKey: 's' }
@@ -363,7 +363,7 @@ test('a Secret is read strictly, and values that are not text are omitted', (t) 
   ])
     t.is(readSecretData(other), undefined)
   const { name, cloud } = cloudOf('aws')
-  const made = keys.ofSecret(name, cloud, { AWS_ACCESS_KEY_ID: 'a' }, noWish)
+  const made = keys.ofSecret(name, cloud, { AWS_ACCESS_KEY_ID: 'a' }, noRequest)
   t.true(isLeft(made) && made.left.message === 'The secret has no AWS_SECRET_ACCESS_KEY.')
   t.true(
     isLeft(
@@ -371,7 +371,7 @@ test('a Secret is read strictly, and values that are not text are omitted', (t) 
         'google',
         cloudOf('gce').cloud,
         { GOOGLE_SERVICE_ACCOUNT_JSON_KEY: 'x' },
-        noWish,
+        noRequest,
       ),
     ),
   )

@@ -146,7 +146,8 @@ test('SIGTERM answers open requests, watches and tunnels and exits with 0', asyn
 })
 
 /** What became of one request of a writer. */
-type Fate = { readonly status: number; readonly saysClose: boolean; readonly begunWhenNotReady: boolean } | string
+type EventOutcome =
+  { readonly status: number; readonly saysClose: boolean; readonly begunWhenNotReady: boolean } | string
 
 /**
  * Clients of a load balancer: they keep their connections, send bodies in two parts, and go elsewhere when they are
@@ -159,8 +160,8 @@ const startWriters = (service: ServiceProcess, token: string, many: number) => {
     ? new SecureAgent({ keepAlive: true, rejectUnauthorized: false })
     : new Agent({ keepAlive: true })
   const state = { isNotReady: false, isElsewhere: false }
-  const fates: Fate[][] = Array.from({ length: many }, () => [])
-  const send = (body: string): Promise<Fate> =>
+  const outcomes: EventOutcome[][] = Array.from({ length: many }, () => [])
+  const send = (body: string): Promise<EventOutcome> =>
     new Promise((resolve) => {
       const begunWhenNotReady = state.isNotReady
       const headers = {
@@ -190,12 +191,12 @@ const startWriters = (service: ServiceProcess, token: string, many: number) => {
       asked.on('error', (error: NodeJS.ErrnoException) => resolve(`${error.code ?? ''} ${error.message}`))
       asked.write(body.slice(0, 10), () => asked.end(body.slice(10)))
     })
-  const work = async (own: Fate[]): Promise<void> => {
+  const work = async (own: EventOutcome[]): Promise<void> => {
     while (!state.isElsewhere) own.push(await send(JSON.stringify({ description: `${own.length}` })))
   }
-  const all = Promise.all(fates.map(work))
+  const all = Promise.all(outcomes.map(work))
   return {
-    fates,
+    outcomes,
     seeNotReady: () => void (state.isNotReady = true),
     goElsewhere: async () => {
       state.isElsewhere = true
@@ -222,23 +223,23 @@ for (const [scheme, workers] of [
       body: { name: 'writer', scopes: ['all'] },
     })
     const writers = startWriters(service, made.json.sha1 as string, 40)
-    const untilEach = (count: number, what: (fate: Fate) => boolean) =>
+    const untilEach = (count: number, what: (outcome: EventOutcome) => boolean) =>
       until('each writer was answered', () =>
-        writers.fates.every((own) => own.filter(what).length >= count) ? true : undefined,
+        writers.outcomes.every((own) => own.filter(what).length >= count) ? true : undefined,
       )
     await untilEach(2, () => true)
     service.signal('SIGTERM')
     await untilReadiness(service.opsUrl, 503, /not stopping/)
     writers.seeNotReady()
-    await untilEach(1, (fate) => typeof fate !== 'string' && fate.begunWhenNotReady)
+    await untilEach(1, (outcome) => typeof outcome !== 'string' && outcome.begunWhenNotReady)
     await writers.goElsewhere()
-    const fates = writers.fates.flat()
+    const outcomes = writers.outcomes.flat()
     t.deepEqual(
-      fates.filter((fate) => typeof fate === 'string' || fate.status !== 200),
+      outcomes.filter((outcome) => typeof outcome === 'string' || outcome.status !== 200),
       [],
     )
     t.deepEqual(
-      fates.filter((fate) => typeof fate !== 'string' && fate.begunWhenNotReady && !fate.saysClose),
+      outcomes.filter((outcome) => typeof outcome !== 'string' && outcome.begunWhenNotReady && !outcome.saysClose),
       [],
     )
     // The rest of the time to drain needs no waiting for.

@@ -3,7 +3,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import sinon from 'sinon'
-import { makeMeteringTally, usageDigests } from '../../adapters/metering/sending.ts'
+import { makeMeteringCounters, usageDigests } from '../../adapters/metering/sending.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { sentCloudA } from '../../core/marketplace/metering/cloud-a.ts'
 import { makeReportCloudC, operationOf } from '../../core/marketplace/metering/cloud-c.ts'
@@ -108,7 +108,7 @@ const checking = (isStrict = false) => {
     },
     subscriptions: { current: async () => undefined, reported: async () => undefined },
     passed: lruCaches.make({ maxEntries: 10 }),
-    tally: makeMeteringTally(),
+    counters: makeMeteringCounters(),
     clock: { now: () => new Date() },
     log,
   })

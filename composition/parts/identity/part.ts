@@ -75,22 +75,22 @@ import { defineGauges, makeCounts } from '../../part/gauges.ts'
 import { bindMailingUnitOfWork } from '../units-of-work.ts'
 
 /** Counts of refused attempts to prove a secret, and of locks, since the start of this process. */
-export interface AttemptTally {
+export interface AttemptCounters {
   readonly refused: Counts
   readonly locks: Counts
 }
-export const AttemptTallyPort = portKey<AttemptTally>('identity.AttemptTally')
+export const AttemptCountersPort = portKey<AttemptCounters>('identity.AttemptCounters')
 
 /** The labels are closed lists: the kinds of secrets, and three reasons. */
 const mostKinds = 10
 
-export const makeAttemptTally = (): AttemptTally => ({
+export const makeAttemptCounters = (): AttemptCounters => ({
   refused: makeCounts(['kind', 'reason'], mostKinds),
   locks: makeCounts(['kind'], mostKinds),
 })
 
 /** Counts what a throttle refuses. */
-export const countedThrottle = (throttle: AttemptThrottle, { refused, locks }: AttemptTally): AttemptThrottle => ({
+export const countedThrottle = (throttle: AttemptThrottle, { refused, locks }: AttemptCounters): AttemptThrottle => ({
   ...throttle,
   async guard(attempt, check) {
     const guarded = await throttle.guard(attempt, check)
@@ -116,11 +116,11 @@ export const attemptGauges = defineGauges(
       label: 'kind',
     },
   },
-  { tally: AttemptTallyPort },
-  ({ tally }) =>
+  { attemptCounters: AttemptCountersPort },
+  ({ attemptCounters }) =>
     () => ({
-      moorage_sign_in_refusals_total: tally.refused.samples(),
-      moorage_account_locks_total: tally.locks.samples(),
+      moorage_sign_in_refusals_total: attemptCounters.refused.samples(),
+      moorage_account_locks_total: attemptCounters.locks.samples(),
     }),
 )
 
@@ -171,17 +171,21 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
       }),
     ),
     bind(UseOneTimeCodePort, { codes: OneTimeCodesPort }, ({ codes }) => makeUseOneTimeCode(codes)),
-    bind(AttemptTallyPort, {}, () => makeAttemptTally()),
-    bind(AttemptThrottlePort, { background: BackgroundPort, tally: AttemptTallyPort }, ({ background, tally }) => {
-      const throttle = makeAttemptThrottle({
-        counters: makeSqlAttemptCounters(database),
-        key: attemptKeyOf(boot),
-        clock: steadyClock,
-        background,
-        log: boot.log,
-      })
-      return countedThrottle(throttle, tally)
-    }),
+    bind(AttemptCountersPort, {}, () => makeAttemptCounters()),
+    bind(
+      AttemptThrottlePort,
+      { background: BackgroundPort, attemptCounters: AttemptCountersPort },
+      ({ background, attemptCounters }) => {
+        const throttle = makeAttemptThrottle({
+          counters: makeSqlAttemptCounters(database),
+          key: attemptKeyOf(boot),
+          clock: steadyClock,
+          background,
+          log: boot.log,
+        })
+        return countedThrottle(throttle, attemptCounters)
+      },
+    ),
     bind(AllowancesPort, {}, () =>
       makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
     ),

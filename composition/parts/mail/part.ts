@@ -17,9 +17,9 @@ import { DeliverMailPort, OutboxNotifierPort, MailerPort, MailQueuePort } from '
 /** Binds the outbox to a transaction, for the units of work of parts that post mail. */
 export const BindMailOutboxPort = portKey<(tx: SqlRunner) => MailOutbox>('mail.BindOutbox')
 
-type MailTally = Record<keyof DeliveryCount, number>
+type MailCounters = Record<keyof DeliveryCount, number>
 /** The outcomes of mail in this process, for the metrics. */
-const MailTallyPort = portKey<MailTally>('mail.Tally')
+const MailCountersPort = portKey<MailCounters>('mail.Counters')
 import type { Boot } from '../../part/boot.ts'
 import type { ValuesOf } from '../../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../../part/setting.ts'
@@ -61,11 +61,11 @@ const settings = {
 
 type MailBoot = Boot<ValuesOf<typeof settings>>
 
-const tallied =
-  (deliver: DeliverMail, tally: MailTally): DeliverMail =>
+const counted =
+  (deliver: DeliverMail, counters: MailCounters): DeliverMail =>
   async (signal) => {
     const count = await deliver(signal)
-    for (const fate of ['sent', 'postponed', 'givenUp'] as const) tally[fate] += count[fate]
+    for (const outcome of ['sent', 'postponed', 'givenUp'] as const) counters[outcome] += count[outcome]
     return count
   }
 
@@ -106,11 +106,17 @@ export const part = definePart({
       ),
       bind(MailQueuePort, { secretBox: SecretBoxPort }, ({ secretBox }) => makeSqlMailQueue(database, secretBox)),
       bind(MailerPort, {}, () => mailerOf(boot)),
-      bind(MailTallyPort, {}, () => ({ sent: 0, postponed: 0, givenUp: 0 })),
+      bind(MailCountersPort, {}, () => ({ sent: 0, postponed: 0, givenUp: 0 })),
       bind(
         DeliverMailPort,
-        { queue: MailQueuePort, mailer: MailerPort, clock: ClockPort, trust: TimeTrustPort, tally: MailTallyPort },
-        ({ tally, ...deps }) => tallied(makeDeliverMail({ ...deps, log: boot.log }), tally),
+        {
+          queue: MailQueuePort,
+          mailer: MailerPort,
+          clock: ClockPort,
+          trust: TimeTrustPort,
+          counters: MailCountersPort,
+        },
+        ({ counters, ...deps }) => counted(makeDeliverMail({ ...deps, log: boot.log }), counters),
       ),
       bind(
         OutboxNotifierPort,
@@ -132,12 +138,16 @@ export const part = definePart({
         moorage_mail_queued: { help: 'Mails that are not sent yet, of all instances.' },
         moorage_mail_oldest_seconds: { help: 'For how long the oldest mail that is not sent waits; 0 without one.' },
       },
-      { tally: MailTallyPort, queue: MailQueuePort },
-      ({ tally, queue }) =>
+      { counters: MailCountersPort, queue: MailQueuePort },
+      ({ counters, queue }) =>
         async () => {
           const { count, oldestSeconds } = await queue.lag()
           return {
-            moorage_mail_attempts_total: { sent: tally.sent, postponed: tally.postponed, given_up: tally.givenUp },
+            moorage_mail_attempts_total: {
+              sent: counters.sent,
+              postponed: counters.postponed,
+              given_up: counters.givenUp,
+            },
             moorage_mail_queued: count,
             moorage_mail_oldest_seconds: oldestSeconds,
           }

@@ -7,7 +7,7 @@ import { ClockPort } from '../../../core/kernel/clock.ts'
 import { portKey } from '../../../core/kernel/port-key.ts'
 import {
   MarketplaceSettingsPort,
-  ProviderMessageTallyPort,
+  ProviderMessageCountersPort,
   PushTokensPort,
   TopicMessagesPort,
 } from '../../../core/marketplace/ports.ts'
@@ -93,7 +93,7 @@ export const part = definePart({
         }),
     ),
     bind(MessageCountsPort, {}, () => makeCounts(['provider', 'action'], 2)),
-    bind(ProviderMessageTallyPort, { counts: MessageCountsPort }, ({ counts }) => ({
+    bind(ProviderMessageCountersPort, { counts: MessageCountsPort }, ({ counts }) => ({
       count: (marketplace, action) => counts.add(marketplace, countedActions.has(action) ? action : otherLabel),
     })),
   ],

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { makeCloudAMetering } from '../../../adapters/metering/cloud-a-metering.ts'
-import { makeMeteringTally, usageDigests } from '../../../adapters/metering/sending.ts'
+import { makeMeteringCounters, usageDigests } from '../../../adapters/metering/sending.ts'
 import { makeServiceControl } from '../../../adapters/metering/service-control.ts'
 import type { EgressClient } from '../../../adapters/outbound/egress-client.ts'
 import { makeEgressClient } from '../../../adapters/outbound/egress-client.ts'
@@ -29,7 +29,7 @@ import {
   CloudAMeteringPort,
   MeteredSubscriptionsPort,
   MeteringSettingsPort,
-  MeteringTallyPort,
+  MeteringCountersPort,
   ServiceControlPort,
   UsageDigestsPort,
   UsageLedgerPort,
@@ -171,7 +171,7 @@ export const part = definePart({
         product: deployment.billingEnabled ? settings.meteringProduct : undefined,
         dimensions: settings.meteringDimensions,
       })),
-      bind(MeteringTallyPort, {}, makeMeteringTally),
+      bind(MeteringCountersPort, {}, makeMeteringCounters),
       bind(MeteringSettingsPort, {}, () => ({
         cloud: cloudOf(deployment),
         consumerId: settings.meteringConsumer,
@@ -184,7 +184,7 @@ export const part = definePart({
           digests: UsageDigestsPort,
           ledger: UsageLedgerPort,
           subscriptions: MeteredSubscriptionsPort,
-          tally: MeteringTallyPort,
+          counters: MeteringCountersPort,
           clock: ClockPort,
           log: LogPort,
         },
@@ -199,7 +199,7 @@ export const part = definePart({
           ledger: UsageLedgerPort,
           subscriptions: MeteredSubscriptionsPort,
           caches: CachesPort,
-          tally: MeteringTallyPort,
+          counters: MeteringCountersPort,
           clock: ClockPort,
           log: LogPort,
         },
@@ -219,9 +219,9 @@ export const part = definePart({
           ofProcesses: 'sum',
         },
       },
-      { tally: MeteringTallyPort },
-      ({ tally }) =>
-        () => ({ moorage_metering_reports_total: tally.counts() }),
+      { counters: MeteringCountersPort },
+      ({ counters }) =>
+        () => ({ moorage_metering_reports_total: counters.counts() }),
     ),
     defineGauges(
       {

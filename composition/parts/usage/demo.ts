@@ -12,7 +12,7 @@ import {
 } from '../../../core/usage/events/ports.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
-import { makeEventReports, newEventTally } from '../../../core/usage/events/reports.ts'
+import { makeEventReports, newEventCounters } from '../../../core/usage/events/reports.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import { makeCarryIntervals } from '../../../core/usage/events/upkeep.ts'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
@@ -90,7 +90,7 @@ const makeRecorder = ({ container }: DemoWorld, clock: Clock) => {
     ownCall,
     recent,
     recordEvents,
-    tally: newEventTally(),
+    counters: newEventCounters(),
     transactions: 1,
   })
   const unitOfWork = container.resolve(UsageUpkeepUnitOfWorkPort)

@@ -30,8 +30,8 @@ import {
   UsageIntakePort,
   EventReportsPort,
   makeEventReports,
-  newEventTally,
-  UsageEventTallyPort,
+  newEventCounters,
+  UsageEventCountersPort,
 } from '../../../core/usage/events/reports.ts'
 import type { UsageIntake } from '../../../core/usage/events/reports.ts'
 import { IntakeSumsPort, UsageReportersPort, makeIntakeSums } from '../../../core/usage/events/intake.ts'
@@ -110,17 +110,17 @@ const ofIntake = {
   mint: BusMintPort,
   entropy: EntropyPort,
   reports: EventReportsPort,
-  tally: UsageEventTallyPort,
+  counters: UsageEventCountersPort,
   clock: ClockPort,
   caches: CachesPort,
 }
 
 const intakeOf = (
   { secretBox, log }: Pick<Boot, 'secretBox' | 'log'>,
-  { servers, identities, mint, entropy, reports, tally, clock, caches }: Given<typeof ofIntake>,
+  { servers, identities, mint, entropy, reports, counters, clock, caches }: Given<typeof ofIntake>,
 ): UsageIntake & { close(): Promise<void> } => {
   if (servers.length === 0) return { start: () => undefined, lag: async () => undefined, close: async () => undefined }
-  const handle = makeHandleUsageMessage({ reports, decode, tally, clock, caches, log })
+  const handle = makeHandleUsageMessage({ reports, decode, counters, clock, caches, log })
   return makeNatsUsageIntake({
     servers,
     login: makePlatformLogin({ identities, mint, safe: makeSealedKeys(secretBox, entropy) }, intakeRights),
@@ -128,7 +128,7 @@ const intakeOf = (
     subject: usageEventsOfAll,
     asideSubject: usageEventsAside,
     handle: ({ subject, ...message }) => handle({ ...message, ownerId: usageSender(subject) }),
-    onNoRoom: () => void (tally.terminated += 1),
+    onNoRoom: () => void (counters.terminated += 1),
   })
 }
 
@@ -167,7 +167,7 @@ export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
     }),
     bind(OutageStorePort, {}, () => outages()(database)),
     bindUnitOfWork(database, OutageUnitOfWorkPort, () => (tx) => ({ outages: outages()(tx) })),
-    bind(UsageEventTallyPort, {}, () => newEventTally()),
+    bind(UsageEventCountersPort, {}, () => newEventCounters()),
     bind(UsageReportersPort, {}, () => ({ includePeople: boot.settings.usageReporters === 'anyone' })),
     bind(UsageOverviewStorePort, {}, () => makeSqlUsageOverviewStore(database)(database)),
     bind(
@@ -182,13 +182,13 @@ export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
         clusters: UsageClusterStorePort,
         kinds: UsageKindStorePort,
         unitOfWork: UsageEventUnitOfWorkPort,
-        tally: UsageEventTallyPort,
+        counters: UsageEventCountersPort,
         intake: IntakeSumsPort,
         clock: ClockPort,
         caches: CachesPort,
         entropy: EntropyPort,
       },
-      ({ clusters, kinds, unitOfWork, tally, intake, clock, caches, entropy }) => {
+      ({ clusters, kinds, unitOfWork, counters, intake, clock, caches, entropy }) => {
         const recent = makeRecentlyHeard(caches)
         return makeEventReports({
           onReport: (arrival) => intake.note(arrival),
@@ -198,7 +198,7 @@ export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
           ownCall: makeOwnCall(entropy),
           recent,
           recordEvents: makeRecordEvents({ clock, kinds, unitOfWork, recent }),
-          tally,
+          counters,
           transactions: database.dialect === 'mysql' ? mysqlTransactions : 1,
         })
       },

@@ -5,7 +5,7 @@ import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts
 import { UsageReportStorePort } from '../../../core/usage/reports/ports.ts'
 import { DatabaseInventoryPort, UsageViewStorePort } from '../../../core/usage/views/ports.ts'
 import { usageEvents } from '../../../core/usage/events/types.ts'
-import { UsageEventTallyPort, UsageIntakePort } from '../../../core/usage/events/reports.ts'
+import { UsageEventCountersPort, UsageIntakePort } from '../../../core/usage/events/reports.ts'
 import { usagePlugin } from '../../../plugins/usage/plugin.ts'
 import { bind, using } from '../../part/binding.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
@@ -59,10 +59,10 @@ export const part = definePart({
           help: 'Messages of the bus with usage events that are not handled yet; absent without a bus.',
         },
       },
-      { tally: UsageEventTallyPort, intake: UsageIntakePort },
-      ({ tally, intake }) =>
+      { counters: UsageEventCountersPort, intake: UsageIntakePort },
+      ({ counters, intake }) =>
         async () => ({
-          moorage_usage_events_total: { ...tally },
+          moorage_usage_events_total: { ...counters },
           ...definedFields({ moorage_usage_intake_pending_messages: await intake.lag() }),
         }),
     ),

@@ -197,32 +197,32 @@ export interface SyncComparison {
 const maxReasons = 50
 
 /** Collects the clusters of one feature. */
-interface Tally {
+interface Counters {
   readonly insyncClusters: string[]
   readonly outOfSyncClusters: string[]
   readonly reasons: Map<string, string>
 }
 
-const newTally = (): Tally => ({ insyncClusters: [], outOfSyncClusters: [], reasons: new Map() })
+const newCounters = (): Counters => ({ insyncClusters: [], outOfSyncClusters: [], reasons: new Map() })
 
 const addStep = (
-  tally: Tally,
+  counters: Counters,
   cluster: string,
   { reason }: FeatureStep,
   { isIdentified: isKnown, pinnedInVain }: SpokeFeatures,
   rejected?: string,
 ): void => {
-  if (reason === undefined) tally.insyncClusters.push(cluster)
-  else tally.outOfSyncClusters.push(cluster)
+  if (reason === undefined) counters.insyncClusters.push(cluster)
+  else counters.outOfSyncClusters.push(cluster)
   const reasons = [
     isKnown ? undefined : unidentified,
     ...(reason === undefined ? [] : [rejected, pinnedInVain, reason]),
   ]
   const text = reasons.filter((each) => each !== undefined).join(' ')
-  if (text !== '' && tally.reasons.size < maxReasons) tally.reasons.set(cluster, text)
+  if (text !== '' && counters.reasons.size < maxReasons) counters.reasons.set(cluster, text)
 }
 
-const statusOf = ({ insyncClusters, outOfSyncClusters, reasons }: Tally): SyncStatus => ({
+const statusOf = ({ insyncClusters, outOfSyncClusters, reasons }: Counters): SyncStatus => ({
   insyncClusters,
   outOfSyncClusters,
   reasons: reasons.size === 0 ? undefined : Object.fromEntries(reasons),
@@ -236,19 +236,19 @@ export const makeSyncComparison = (
   notBootstrapped?: string,
 ): SyncComparison => {
   const rejected = notBootstrapped ?? whyRejected(installed.keys())
-  const tallies = new Map([...installed.keys()].map((name) => [name, newTally()]))
+  const counterSets = new Map([...installed.keys()].map((name) => [name, newCounters()]))
   const unknown: (readonly [cluster: string, spoke: SpokeFeatures])[] = []
 
   const count = (name: string, wanted: InstalledFeature | undefined, cluster: string, spoke: SpokeFeatures): void => {
     const step = compareFeature(name, wanted, spoke, isInRange)
     const reject = wanted === undefined ? undefined : rejected
-    if (step !== undefined) addStep(getOrMake(tallies, name, newTally), cluster, step, spoke, reject)
+    if (step !== undefined) addStep(getOrMake(counterSets, name, newCounters), cluster, step, spoke, reject)
   }
   /** A cluster whose features are not known may have a feature that the set does not have. */
-  const withUnknown = (name: string, tally: Tally): SyncStatus => {
-    if (installed.has(name)) return statusOf(tally)
-    for (const [cluster, spoke] of unknown) addStep(tally, cluster, { reason: whyUnknown(spoke) }, spoke)
-    return statusOf({ ...tally, outOfSyncClusters: tally.outOfSyncClusters.sort() })
+  const withUnknown = (name: string, counters: Counters): SyncStatus => {
+    if (installed.has(name)) return statusOf(counters)
+    for (const [cluster, spoke] of unknown) addStep(counters, cluster, { reason: whyUnknown(spoke) }, spoke)
+    return statusOf({ ...counters, outOfSyncClusters: counters.outOfSyncClusters.sort() })
   }
   const featureSetOf = (name: string): string =>
     installed.get(name)?.featureSet || (features.get(name)?.featureSet ?? '')
@@ -262,12 +262,12 @@ export const makeSyncComparison = (
       for (const name of enabled) if (!installed.has(name) && features.has(name)) count(name, undefined, cluster, spoke)
     },
     statuses: () => {
-      const sorted = [...tallies].sort(([a], [b]) => (a < b ? -1 : 1))
+      const sorted = [...counterSets].sort(([a], [b]) => (a < b ? -1 : 1))
       const sets = Map.groupBy(sorted, ([name]) => featureSetOf(name))
       return Object.fromEntries(
         [...sets].map(([featureSet, own]) => [
           featureSet,
-          Object.fromEntries(own.map(([name, tally]) => [name, withUnknown(name, tally)])),
+          Object.fromEntries(own.map(([name, counters]) => [name, withUnknown(name, counters)])),
         ]),
       )
     },
@@ -358,16 +358,16 @@ export const makeGetSyncStatus =
     if (isLeft(works)) return works
     const featuresOf = makeSpokeFeatures(claims, works.right, bindings.right)
     const inRange = rememberedRanges(isInRange)
-    const tally = newTally()
+    const counters = newCounters()
     const rejected = wanted === undefined ? undefined : (notBootstrapped ?? whyRejected(installed.keys()))
     await Promise.all(
       clusters.right.map((cluster) =>
         slices.run(() => {
           const spoke = featuresOf(cluster)
           const step = compareFeature(name, wanted, spoke, inRange)
-          if (step !== undefined) addStep(tally, cluster.name, step, spoke, rejected)
+          if (step !== undefined) addStep(counters, cluster.name, step, spoke, rejected)
         }),
       ),
     )
-    return right(statusOf(tally))
+    return right(statusOf(counters))
   }

@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { Log } from '../../kernel/log.ts'
 import { portKey } from '../../kernel/port-key.ts'
-import type { CloudAMetering, MeteredSubscriptions, MeteringTally, UsageDigests, UsageLedger } from './ports.ts'
+import type { CloudAMetering, MeteredSubscriptions, MeteringCounters, UsageDigests, UsageLedger } from './ports.ts'
 import { MeteringFailed, MeteringThrottled, UsageRefused } from './ports.ts'
 import { sendUsage, sentElsewhere } from './send-usage.ts'
 import type { MeterUsage, ProviderResult, SentUsage } from './types.ts'
@@ -33,7 +33,7 @@ export interface CloudADeps {
   readonly digests: UsageDigests
   readonly ledger: Pick<UsageLedger, 'begin' | 'settle'>
   readonly subscriptions: MeteredSubscriptions
-  readonly tally: MeteringTally
+  readonly counters: MeteringCounters
   readonly clock: Clock
   readonly log: Log
 }
@@ -135,7 +135,7 @@ export const makeReportCloudA =
     const begun = await deps.ledger.begin(sent, false, deps.clock.now())
     if (begun.kind === 'busy') return left(sentElsewhere())
     if (begun.kind !== 'send') {
-      deps.tally.count('repeated')
+      deps.counters.count('repeated')
       return right(begun.kind === 'accepted' ? begun.answer : '')
     }
     const result = await sendUsage(deps, sent, begun.isDoubtful, ask, (recordId) => recordId)

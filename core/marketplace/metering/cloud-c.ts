@@ -9,7 +9,7 @@ import { portKey } from '../../kernel/port-key.ts'
 import type {
   MeteredSubscriptions,
   MeteringSettings,
-  MeteringTally,
+  MeteringCounters,
   ServiceControl,
   UsageDigests,
   UsageLedger,
@@ -33,7 +33,7 @@ export interface CloudCDeps {
   readonly subscriptions: MeteredSubscriptions
   /** The last check without errors, by service and consumer. */
   readonly passed: Cache<string, PassedCheck>
-  readonly tally: MeteringTally
+  readonly counters: MeteringCounters
   readonly clock: Clock
   readonly log: Log
 }
@@ -166,7 +166,7 @@ const errorsOf = (answer: ReportAnswer): readonly Json[] => listAt(answer, 'repo
 export const makeReportCloudC =
   (deps: CloudCDeps): ReportCloudC =>
   async (askedBy, report) => {
-    const { settings, digests, ledger, tally, clock, log } = deps
+    const { settings, digests, ledger, counters, clock, log } = deps
     if (report.end <= report.start) return left(UsageInvalid('The endTime must be after the startTime.'))
     if (settings.consumerId === undefined) return left(notConfigured())
     const operation = operationOf(digests, settings.consumerId, report)
@@ -176,7 +176,7 @@ export const makeReportCloudC =
     if (begun.kind === 'busy') return left(sentElsewhere())
     if (begun.kind === 'overlap') return left(UsageOverlaps(overlapText(begun.start, begun.end, begun.state)))
     if (begun.kind === 'accepted') {
-      tally.count('repeated')
+      counters.count('repeated')
       return right(answerOf(begun.answer))
     }
     const sending = makeSending(deps, operation)
@@ -184,7 +184,7 @@ export const makeReportCloudC =
     if (result.kind === 'accepted') return right(result.answer)
     const partial = sending.partial()
     if (partial === undefined) return left(failedAs(result, sending.error()))
-    tally.count('partial')
+    counters.count('partial')
     log.error({ usage: sent.key, reportErrors: toWireJson(errorsOf(partial)) }, 'a provider did not record usage')
     return settings.isStrict ? left(failedAs(result, { reportErrors: errorsOf(partial) })) : right(partial)
   }

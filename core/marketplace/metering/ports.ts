@@ -133,11 +133,11 @@ export interface MeteredSubscriptions {
 export const MeteredSubscriptionsPort = portKey<MeteredSubscriptions>('metering.MeteredSubscriptions')
 
 /** Calls since the start of this process, by what became of them. */
-export interface MeteringTally {
+export interface MeteringCounters {
   count(outcome: MeteringCall['outcome'] | 'partial' | 'repeated'): void
   counts(): Readonly<Record<string, number>>
 }
-export const MeteringTallyPort = portKey<MeteringTally>('metering.Tally')
+export const MeteringCountersPort = portKey<MeteringCounters>('metering.Counters')
 
 export interface MeteringSettings {
   /** The cloud of this deployment; undefined if its marketplace takes no usage here. */

@@ -2,13 +2,13 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import { MeteringFailed, ownCodes } from './ports.ts'
-import type { MeteredSubscriptions, MeteringTally, UsageLedger } from './ports.ts'
+import type { MeteredSubscriptions, MeteringCounters, UsageLedger } from './ports.ts'
 import type { MeteringCall, ProviderResult, SentUsage, UsageState } from './types.ts'
 
 interface SendDeps {
   readonly ledger: Pick<UsageLedger, 'settle'>
   readonly subscriptions: Pick<MeteredSubscriptions, 'reported'>
-  readonly tally: MeteringTally
+  readonly counters: MeteringCounters
   readonly clock: Clock
   readonly log: Log
 }
@@ -30,7 +30,7 @@ const outcomeOf = (result: ProviderResult<unknown>): MeteringCall['outcome'] =>
  * @param answerText what of the answer is recorded.
  */
 export const sendUsage = async <A>(
-  { ledger, subscriptions, tally, clock, log }: SendDeps,
+  { ledger, subscriptions, counters, clock, log }: SendDeps,
   sent: SentUsage,
   isDoubtful: boolean,
   ask: () => Promise<ProviderResult<A>>,
@@ -45,7 +45,7 @@ export const sendUsage = async <A>(
     attempts: result.attempts,
     milliseconds: Math.round(performance.now() - begunAt),
   }
-  tally.count(call.outcome)
+  counters.count(call.outcome)
   try {
     await ledger.settle(sent, stateOf(result, isDoubtful), call, clock.now())
   } catch (error) {

@@ -11,7 +11,7 @@ import type {
   NotificationInbox,
   NotificationLimits,
   NotificationTurns,
-  ProviderMessageTally,
+  ProviderMessageCounters,
   PushTokens,
   TopicMessage,
   TopicMessages,
@@ -25,7 +25,7 @@ interface MessageDeps {
   readonly inbox: Pick<NotificationInbox, 'find'>
   readonly log: Log
   readonly settings: Pick<MarketplaceSettings, 'alertsTo'>
-  readonly tally: ProviderMessageTally
+  readonly counters: ProviderMessageCounters
   readonly turns: NotificationTurns
   readonly unitOfWork: MarketplaceUnitOfWork
 }
@@ -99,7 +99,7 @@ const makeOnce =
 /** Reports a message to the operator once: by mail, in the log and in the metrics. It changes no subscription. */
 const makeReportMessage = (deps: MessageDeps) => {
   const once = makeOnce(deps)
-  const { log, settings, tally } = deps
+  const { log, settings, counters } = deps
   return async (call: Call<never>, message: ProviderMessage): Outcome<MessageFailure, void> => {
     if (message.action === '') return left(NotificationInvalid('The message does not say what happened.'))
     const mail = settings.alertsTo === '' ? {} : { mail: { to: settings.alertsTo, message } }
@@ -107,7 +107,7 @@ const makeReportMessage = (deps: MessageDeps) => {
     if (isLeft(reported)) return reported
     if (!reported.right) return right(undefined)
     const { marketplace, id, action, details } = message
-    tally.count(marketplace, action)
+    counters.count(marketplace, action)
     log.warn(
       { marketplace, messageId: shown(id), action, ...details },
       'a marketplace sent a message about a customer, which an operator must act on',

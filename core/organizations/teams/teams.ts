@@ -26,7 +26,7 @@ import {
   parseTeamType,
   readRoles,
   rightsIn,
-  wishedPermission,
+  requestedPermission,
 } from '../team-rules.ts'
 
 export interface CreateTeamInput {
@@ -67,10 +67,10 @@ export const makeCreateTeam =
     const type = parseTeamType(input.type ?? defaultTeamType)
     if (isLeft(type)) return type
     const roleIds = [...new Set(input.roleIds)]
-    const wished = wishedPermission(input, undefined)
-    if (isLeft(wished)) return wished
+    const requested = requestedPermission(input, undefined)
+    if (isLeft(requested)) return requested
     const permission = parseNewPermission(
-      wished.right ?? (roleIds.length > 0 && input.isCustom !== false ? 'custom' : 'read'),
+      requested.right ?? (roleIds.length > 0 && input.isCustom !== false ? 'custom' : 'read'),
     )
     if (isLeft(permission)) return permission
     return deps.unitOfWork.run<CreateTeamFailure, TeamInOrganization>(call, async (stores) => {
@@ -217,10 +217,10 @@ export const makeEditTeam =
 const teamChanged = () => TeamChanged('The team was changed by another request. Read it again.')
 
 const readChanges = ({ team }: LockedTeam, input: TeamEdit): Either<TeamFormFailure, TeamChanges> => {
-  const wished = wishedPermission(input, team.permission)
-  if (isLeft(wished)) return wished
+  const requested = requestedPermission(input, team.permission)
+  if (isLeft(requested)) return requested
   const { name, description, type } = input
-  const permission = wished.right
+  const permission = requested.right
   const guarded = guardOwnersTeam(team, definedFields({ name, permission }))
   if (isLeft(guarded)) return guarded
   const parsedName = name === undefined || isOwnersTeam(team) ? right(name) : parseTeamName(name)

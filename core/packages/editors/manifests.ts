@@ -132,7 +132,7 @@ const candidates = ({ apiVersion, kind, name }: NamedResource, releaseName: stri
   return [snakeCase(kind), snakeCase(kind + suffix), snakeCase(groupWord(apiVersion) + kind + suffix)]
 }
 
-const tally = (words: readonly string[]): ReadonlyMap<string, number> => {
+const counters = (words: readonly string[]): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
   return counts
@@ -146,7 +146,7 @@ const tally = (words: readonly string[]): ReadonlyMap<string, number> => {
  */
 export const resourceFilenames = (resources: readonly NamedResource[], releaseName: string): readonly string[] => {
   const choices = resources.map((resource) => candidates(resource, releaseName))
-  const counts = [0, 1, 2].map((length) => tally(choices.map((choice) => choice[length] ?? '')))
+  const counts = [0, 1, 2].map((length) => counters(choices.map((choice) => choice[length] ?? '')))
   const taken = new Set<string>()
   return choices.map((choice) => {
     const free =

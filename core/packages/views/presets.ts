@@ -107,7 +107,7 @@ export const labelTest = (selector: FreeObject): Test | undefined => {
 }
 
 /** The requested variant and its resource; `name` is the plural, and it or `kind` is set. */
-export interface VariantWish {
+export interface RequestedVariant {
   readonly group: string
   readonly name: string
   readonly kind: string
@@ -169,20 +169,20 @@ const listPresets = async (
 /** Returns the selector of a variant; undefined for a variant that selects nothing. */
 const selectorOf = async (
   cluster: MemberCluster,
-  wish: VariantWish,
+  requested: RequestedVariant,
   signal: AbortSignal,
 ): Found<FreeObject | undefined> => {
-  const group = wish.group === 'core' ? '' : wish.group
+  const group = requested.group === 'core' ? '' : requested.group
   const resource = await makeApiResources(cluster, signal).complete({
     group,
     version: '',
-    name: wish.name,
-    kind: wish.kind,
+    name: requested.name,
+    kind: requested.kind,
     scope: '',
   })
   if (isLeft(resource)) return resource
   const { version, name } = resource.right
-  const asked = `${wish.name || wish.kind}${group === '' ? '' : `.${group}`}`
+  const asked = `${requested.name || requested.kind}${group === '' ? '' : `.${group}`}`
   if (version === '' || name === '') return left(VariantMissing(`The cluster serves no resource ${asked}.`))
   const editor = await ask(
     cluster,
@@ -193,30 +193,31 @@ const selectorOf = async (
   if (isLeft(editor)) return editor
   const listed = asTable(editor.right?.['spec'])?.['variants']
   const variants = (Array.isArray(listed) ? (listed as readonly Json[]) : []).map(asTable)
-  const variant = variants.find((each) => each?.['name'] === wish.variant)
-  if (variant === undefined) return left(VariantMissing(`The cluster knows no variant ${wish.variant} of ${asked}.`))
+  const variant = variants.find((each) => each?.['name'] === requested.variant)
+  if (variant === undefined)
+    return left(VariantMissing(`The cluster knows no variant ${requested.variant} of ${asked}.`))
   return right(asTable(variant['selector']))
 }
 
 /** Returns the presets of a variant, lowest precedence first; everything is read as the caller. @internal */
 export const findPresets = async (
   cluster: MemberCluster,
-  wish: VariantWish,
+  requested: RequestedVariant,
   signal: AbortSignal,
 ): Found<readonly ChartPreset[]> => {
-  const selector = await selectorOf(cluster, wish, signal)
+  const selector = await selectorOf(cluster, requested, signal)
   if (isLeft(selector)) return selector
   if (selector.right === undefined) return right([])
   const isSelected = labelTest(selector.right)
   if (isSelected === undefined)
-    return left(VariantMissing(`The selector of the variant ${wish.variant} cannot be read.`))
+    return left(VariantMissing(`The selector of the variant ${requested.variant} cannot be read.`))
   const ofCluster = await listPresets(cluster, 'clusterchartpresets', 'ClusterChartPresets', signal)
   if (isLeft(ofCluster)) return ofCluster
-  const inNamespace = `namespaces/${encodeURIComponent(wish.namespace)}/chartpresets`
+  const inNamespace = `namespaces/${encodeURIComponent(requested.namespace)}/chartpresets`
   const ofNamespace =
-    wish.namespace === ''
+    requested.namespace === ''
       ? right([])
-      : await listPresets(cluster, inNamespace, `ChartPresets of the namespace ${wish.namespace}`, signal)
+      : await listPresets(cluster, inNamespace, `ChartPresets of the namespace ${requested.namespace}`, signal)
   return pipe(
     ofNamespace,
     map((presets) => presetsInForce(ofCluster.right, presets, isSelected)),
@@ -225,7 +226,7 @@ export const findPresets = async (
 
 export interface GetChartValuesInput extends ReadChartInput {
   /** With an empty `variant`, no presets apply. */
-  readonly wish: VariantWish
+  readonly requested: RequestedVariant
 }
 
 /** Returns the default values of a chart, with the presets of a variant merged over them. */
@@ -233,16 +234,16 @@ export const makeGetChartValues =
   (deps: ReadChartDeps) =>
   async (
     call: SignedInCall<never>,
-    { grant, ref, wish }: GetChartValuesInput,
+    { grant, ref, requested }: GetChartValuesInput,
   ): Outcome<ReadChartFailure | PresetFailure, FreeObject> => {
     const reader = await openReader(deps, call, grant)
     if (isLeft(reader)) return reader
     const fetched = await deps.open(ref, reader.right, call.signal)
     if (isLeft(fetched)) return fetched
     const { values } = fetched.right.chart
-    if (wish.variant === '') return right(values)
+    if (requested.variant === '') return right(values)
     return pipe(
-      await findPresets(reader.right.cluster, wish, call.signal),
+      await findPresets(reader.right.cluster, requested, call.signal),
       map((found) => withPresets(values, found)),
     )
   }

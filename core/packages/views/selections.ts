@@ -38,21 +38,21 @@ const checkedName = (name: string): Judged<string> => {
 /** Returns the selection for one chart outside a bundle. */
 export const packageSelection = (
   fetched: FetchedChart,
-  wish: {
+  requested: {
     readonly releaseName: string | undefined
     readonly namespace: string | undefined
     readonly values: FreeObject | undefined
   },
 ): Judged<ChartSelection> => {
-  const name = checkedName(wish.releaseName ?? fetched.ref.name)
+  const name = checkedName(requested.releaseName ?? fetched.ref.name)
   if (isLeft(name)) return name
   return right({
     ...versionedRef(fetched),
     releaseName: name.right,
-    namespace: wish.namespace === undefined || wish.namespace === '' ? 'default' : wish.namespace,
+    namespace: requested.namespace === undefined || requested.namespace === '' ? 'default' : requested.namespace,
     bundle: null,
     valuesFile: 'values.yaml',
-    valuesPatch: overridePatch(fetched.chart.values, wish.values ?? {}),
+    valuesPatch: overridePatch(fetched.chart.values, requested.values ?? {}),
     resources: null,
     waitFors: null,
   })

@@ -33,9 +33,9 @@ export type ReportFailure = Failure<'UsageClusterUnknown'> | Failure<'UsageEvent
 type Verdicts = readonly (readonly Verdict[])[]
 
 /** What became of events in this process, for the metrics. */
-export type EventTally = Record<'accepted' | 'repeated' | RefusalReason | 'terminated', number>
-export const UsageEventTallyPort = portKey<EventTally>('usage.EventTally')
-export const newEventTally = (): EventTally => ({
+export type EventCounters = Record<'accepted' | 'repeated' | RefusalReason | 'terminated', number>
+export const UsageEventCountersPort = portKey<EventCounters>('usage.EventCounters')
+export const newEventCounters = (): EventCounters => ({
   accepted: 0,
   repeated: 0,
   invalid: 0,
@@ -69,7 +69,7 @@ export interface ReportDeps {
   readonly ownCall: OwnCall
   readonly recent: RecentlyHeard
   readonly recordEvents: RecordEvents
-  readonly tally: EventTally
+  readonly counters: EventCounters
   /** Receives each report whose cluster is known. */
   readonly onReport?: (arrival: Arrival) => void
   /** How many transactions may be under way at the same time. */
@@ -85,7 +85,7 @@ const maxKnown = 20_000
 const maxGroup = 1000
 
 export const makeEventReports = (deps: ReportDeps): EventReports => {
-  const { clock, recent, recordEvents, ownCall, tally, onReport, transactions } = deps
+  const { clock, recent, recordEvents, ownCall, counters, onReport, transactions } = deps
   const clusterOf = makeClusterOf(deps)
   const group = makeGroupCommit<ClusterEvents, readonly Verdict[]>({
     run: (batches) => recordEvents(ownCall('usage.recordEvents'), batches),
@@ -112,7 +112,7 @@ export const makeEventReports = (deps: ReportDeps): EventReports => {
     const verdicts =
       clusterId.right === undefined ? [] : await recordThose({ clusterId: clusterId.right, events: valid }, parsed)
     const results = resultsOf(events, parsed, verdicts)
-    for (const result of results) tally[result.result === 'refused' ? result.reason : result.result] += 1
+    for (const result of results) counters[result.result === 'refused' ? result.reason : result.result] += 1
     onReport?.({ ownerId, clusterUid: uid, events, results, at: now })
     return right(results)
   }
@@ -304,13 +304,13 @@ export interface UsageMessage {
  * What becomes of a message: it is acknowledged, never delivered again, or delivered again later. If the reason
  * concerns only its sender, it is set aside until then, so that it does not take the place of messages of others.
  */
-export type MessageFate =
+export type MessageOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'never' }
   | { readonly kind: 'later' | 'aside'; readonly seconds: number }
 
 /** Records the events of a message. Returns after the commit; never throws. */
-export type HandleUsageMessage = (message: UsageMessage) => Promise<MessageFate>
+export type HandleUsageMessage = (message: UsageMessage) => Promise<MessageOutcome>
 
 /** Receives messages with events for as long as the service runs. */
 export interface UsageIntake {
@@ -358,7 +358,7 @@ export interface MessageDeps {
   readonly reports: Pick<EventReports, 'record'>
   /** Returns a report; undefined if the text is none. */
   readonly decode: (body: Uint8Array) => Omit<EventReport, 'ownerId'> | undefined
-  readonly tally: EventTally
+  readonly counters: EventCounters
   readonly clock: Clock
   readonly caches: Caches
   readonly log: Log
@@ -378,14 +378,14 @@ const makeWarn = ({ log, clock, caches }: MessageDeps) => {
 }
 
 export const makeHandleUsageMessage = (deps: MessageDeps): HandleUsageMessage => {
-  const { reports, decode, tally } = deps
+  const { reports, decode, counters } = deps
   const warn = makeWarn(deps)
-  const never = (ownerId: AccountId | undefined, reason: string): MessageFate => {
-    tally.terminated += 1
+  const never = (ownerId: AccountId | undefined, reason: string): MessageOutcome => {
+    counters.terminated += 1
     warn(ownerId, { reason }, 'a message with usage events is not acceptable')
     return { kind: 'never' }
   }
-  const aside = ({ ownerId, isAside, deliveries }: UsageMessage, reason: string): MessageFate => {
+  const aside = ({ ownerId, isAside, deliveries }: UsageMessage, reason: string): MessageOutcome => {
     if (isAside && deliveries >= asideDeliveries) return never(ownerId, reason)
     warn(
       ownerId,

@@ -14,7 +14,7 @@ import {
 import { firstVisibility, otherVisibilities } from '../codecs.ts'
 
 /** In a change, empty means unchanged. */
-const WishedVisibility = oneOf('', firstVisibility, ...otherVisibilities)
+const RequestedVisibility = oneOf('', firstVisibility, ...otherVisibilities)
 
 export const Validation = answer(
   {
@@ -204,7 +204,7 @@ export const CreateUserOption = request(
       'Marks the account as restricted, which only lists and filters show; false by default.',
     ),
     visibility: described(
-      optional(WishedVisibility),
+      optional(RequestedVisibility),
       'Who may see the user: `public` everyone, `limited` signed-in users, `private` the user and site admins; ' +
         '`public` if absent or empty.',
     ),
@@ -244,7 +244,7 @@ export const EditUserOption = request(
       'Marks the account as restricted, which only lists and filters show; absent: unchanged.',
     ),
     visibility: described(
-      optional(WishedVisibility),
+      optional(RequestedVisibility),
       'Who may see the user: `public` everyone, `limited` signed-in users, `private` the user and site admins; ' +
         'absent or empty: unchanged.',
     ),

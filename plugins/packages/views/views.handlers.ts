@@ -20,7 +20,7 @@ import {
   makeListChartFiles,
   makeViewPackage,
 } from '../../../core/packages/views/packages.ts'
-import type { VariantWish } from '../../../core/packages/views/presets.ts'
+import type { RequestedVariant } from '../../../core/packages/views/presets.ts'
 import { makeGetChartValues } from '../../../core/packages/views/presets.ts'
 import type { Order } from '../../../core/packages/views/types.ts'
 import { viewsApiVersion } from '../../../core/packages/views/types.ts'
@@ -61,13 +61,13 @@ const toDownload = ({ name, contentType, bytes }: ServedFile): Binary => ({
   },
 })
 
-const toWish = ({
+const toRequested = ({
   group = '',
   resource = '',
   kind = '',
   variant = '',
   namespace = '',
-}: ChartPresetFlatRef): VariantWish => ({ group, name: resource, kind, variant, namespace })
+}: ChartPresetFlatRef): RequestedVariant => ({ group, name: resource, kind, variant, namespace })
 
 const chartInput = ({ grant, body }: { readonly grant: AccessGrant; readonly body: ChartSourceFlatRef }) => ({
   grant,
@@ -124,7 +124,7 @@ export const viewGroup = defineGroup({
         reply: toOrder,
       }),
       handle(getPackageValues, makeGetChartValues(deps), {
-        input: ({ grant, body }) => ({ ...chartInput({ grant, body }), wish: toWish(body) }),
+        input: ({ grant, body }) => ({ ...chartInput({ grant, body }), requested: toRequested(body) }),
         reply: (values, { query }) => answered(values, query.format),
       }),
     ]

@@ -4,7 +4,7 @@ import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import { ClusterUnreachable } from '../../../core/clusters/ports.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import type { ChartPreset, VariantWish } from '../../../core/packages/views/presets.ts'
+import type { ChartPreset, RequestedVariant } from '../../../core/packages/views/presets.ts'
 import {
   findPresets,
   labelTest,
@@ -118,7 +118,13 @@ const clusterOf = (answers: Answers): MemberCluster & { readonly asked: string[]
   }
 }
 
-const wish: VariantWish = { group: 'apps', name: 'deployments', kind: '', variant: 'small', namespace: 'shop' }
+const requested: RequestedVariant = {
+  group: 'apps',
+  name: 'deployments',
+  kind: '',
+  variant: 'small',
+  namespace: 'shop',
+}
 const editor = '/apis/ui.k8s.appscode.com/v1alpha1/resourceeditors/apps-v1-deployments'
 const ofCluster = '/apis/charts.x-helm.dev/v1alpha1/clusterchartpresets?limit=500'
 const ofNamespace = '/apis/charts.x-helm.dev/v1alpha1/namespaces/shop/chartpresets?limit=500'
@@ -154,9 +160,9 @@ const served: Answers = {
 }
 const namesIn = async (
   cluster: MemberCluster,
-  changes: Partial<VariantWish> = {},
+  changes: Partial<RequestedVariant> = {},
 ): Promise<readonly string[] | string> => {
-  const found = await findPresets(cluster, { ...wish, ...changes }, signal)
+  const found = await findPresets(cluster, { ...requested, ...changes }, signal)
   return isRight(found) ? found.right.map(({ name }) => name) : `${found.left.tag}: ${found.left.message}`
 }
 
@@ -168,7 +174,7 @@ test('presets of a variant are found by its ResourceEditor, over pages', async (
   t.true(cluster.asked.every((target) => target.startsWith('/apis/')))
 })
 
-const troubles: readonly (readonly [string, Partial<VariantWish>, Answers, string])[] = [
+const troubles: readonly (readonly [string, Partial<RequestedVariant>, Answers, string])[] = [
   [
     'an unknown variant',
     { variant: 'huge' },
@@ -238,6 +244,6 @@ for (const [what, changes, answers, told] of troubles)
 test('a cluster without preset kinds has none, an unreachable one is reported', async (t) => {
   t.deepEqual(await namesIn(clusterOf({ ...served, [ofCluster]: { status: 404 }, [ofNamespace]: { status: 404 } })), [])
   const away = { ...stubCluster(), request: async () => left(ClusterUnreachable('It is away.')) }
-  const found = await findPresets(away, wish, signal)
+  const found = await findPresets(away, requested, signal)
   t.is(isLeft(found) ? found.left.tag : 'found', 'ClusterUnreachable')
 })

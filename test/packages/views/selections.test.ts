@@ -261,11 +261,11 @@ test('any selection has unique names that Helm accepts', (t) => {
 })
 
 const ferry = fetched(stubChart('ferry', '1.4.0', { 'values.yaml': 'replicas: 1\nimage: {tag: a}\n' }))
-const ordersWish = (changes: { releaseName?: string; namespace?: string; values?: FreeObject }) =>
+const ordersRequested = (changes: { releaseName?: string; namespace?: string; values?: FreeObject }) =>
   packageSelection(ferry, { releaseName: changes.releaseName, namespace: changes.namespace, values: changes.values })
 
 test('a single chart is ordered with its changed values', (t) => {
-  const made = ordersWish({ releaseName: 'blue', namespace: 'shop', values: { image: { tag: 'b' }, extra: true } })
+  const made = ordersRequested({ releaseName: 'blue', namespace: 'shop', values: { image: { tag: 'b' }, extra: true } })
   t.deepEqual(isRight(made) ? made.right : made.left, {
     name: 'ferry',
     version: '1.4.0',
@@ -281,8 +281,8 @@ test('a single chart is ordered with its changed values', (t) => {
     resources: null,
     waitFors: null,
   })
-  const plain = ordersWish({ namespace: '' })
+  const plain = ordersRequested({ namespace: '' })
   t.like(isRight(plain) ? plain.right : plain.left, { releaseName: 'ferry', namespace: 'default', valuesPatch: [] })
-  const long = ordersWish({ releaseName: named('a', 54) })
+  const long = ordersRequested({ releaseName: named('a', 54) })
   t.is(isLeft(long) ? long.left.tag : 'made', 'OrderRefused')
 })

@@ -39,7 +39,7 @@ test('a full disk refuses a report as a whole until there is room', async (t) =>
   const handle = makeHandleUsageMessage({
     reports: recorder.reports,
     decode,
-    tally: recorder.tally,
+    counters: recorder.counters,
     clock: setClock(instant),
     caches: lruCaches,
     log: logTo([]),
@@ -64,43 +64,43 @@ test('an unrecordable bus message is kept for 30 hours with bounded logging', as
   const handle = makeHandleUsageMessage({
     reports: recorder.reports,
     decode: () => report,
-    tally: recorder.tally,
+    counters: recorder.counters,
     clock,
     caches: lruCaches,
     log: logTo(lines),
   })
-  const fate = (deliveries = 1, isAside = false, ownerId = owner) =>
+  const outcome = (deliveries = 1, isAside = false, ownerId = owner) =>
     handle({ ownerId, body: new Uint8Array(), isAside, deliveries })
 
   report = { clusterUid: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0cff', events: batch(1) }
-  t.deepEqual(await fate(5), { kind: 'aside', seconds: 60 })
+  t.deepEqual(await outcome(5), { kind: 'aside', seconds: 60 })
   const waits = []
   for (let deliveries = 1; deliveries < 36; deliveries++) {
-    const next = await fate(deliveries, true)
+    const next = await outcome(deliveries, true)
     waits.push(next.kind === 'aside' ? next.seconds : 0)
   }
   t.deepEqual(waits.slice(0, 8), [60, 120, 240, 480, 960, 1920, 3600, 3600])
   t.is(Math.round(waits.reduce((sum, seconds) => sum + seconds) / 3600), 30)
-  t.is(recorder.tally.terminated, 0)
+  t.is(recorder.counters.terminated, 0)
   t.is(lines.length, 1)
-  t.deepEqual(await fate(36, true), { kind: 'never' })
-  t.is(recorder.tally.terminated, 1)
+  t.deepEqual(await outcome(36, true), { kind: 'never' })
+  t.is(recorder.counters.terminated, 1)
 
   report = { clusterUid, events: [newObject().created('2026-11-22T18:00:00Z'), ...batch(1)] }
-  t.is((await fate()).kind, 'aside')
+  t.is((await outcome()).kind, 'aside')
   t.is(await changesIn(db), 1)
   clock.set('2026-11-22T18:00:00Z')
-  t.deepEqual(await fate(7, true), { kind: 'done' })
+  t.deepEqual(await outcome(7, true), { kind: 'done' })
   t.is(await changesIn(db), 2)
 
   lines.length = 0
   report = { clusterUid, events: [{ ...newObject().created(instant), id: 'refused', milliCPU: -1 }, ...batch(1)] }
-  for (let i = 0; i < 3; i++) t.deepEqual(await fate(), { kind: 'done' })
-  await fate(1, false, otherOwner)
+  for (let i = 0; i < 3; i++) t.deepEqual(await outcome(), { kind: 'done' })
+  await outcome(1, false, otherOwner)
   t.is(lines.length, 2)
   t.like(lines[0], { owner, cluster: clusterUid, refused: 1, event: 'refused' })
   clock.set('2026-11-22T18:01:00Z')
-  await fate()
+  await outcome()
   t.is(lines.length, 3)
 })
 

@@ -19,7 +19,7 @@ import type { AccountId } from '../../../core/kernel/ids.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
-import { makeEventReports, newEventTally } from '../../../core/usage/events/reports.ts'
+import { makeEventReports, newEventCounters } from '../../../core/usage/events/reports.ts'
 import type { EventResult, ReportedEvent } from '../../../core/usage/events/types.ts'
 import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
 import { makeCarryIntervals, makeCutSilentObjects, makeExpireUsage } from '../../../core/usage/events/upkeep.ts'
@@ -61,7 +61,7 @@ export const recorderOn = (db: SqlDatabase, clock: Clock) => {
   )
   const recent = makeRecentlyHeard(lruCaches)
   const recordEvents = makeRecordEvents({ clock, kinds: makeSqlUsageKindStore(db), unitOfWork, recent })
-  const tally = newEventTally()
+  const counters = newEventCounters()
   const ownCall = makeOwnCall(systemEntropy)
   const reports = makeEventReports({
     clusters: clusters(db),
@@ -70,7 +70,7 @@ export const recorderOn = (db: SqlDatabase, clock: Clock) => {
     ownCall,
     recent,
     recordEvents,
-    tally,
+    counters,
     transactions: db.dialect === 'mysql' ? 3 : 1,
   })
   const upkeepDeps = {
@@ -82,7 +82,7 @@ export const recorderOn = (db: SqlDatabase, clock: Clock) => {
   return {
     reports,
     recordEvents,
-    tally,
+    counters,
     clusters: clusters(db),
     carry: () => makeCarryIntervals(upkeepDeps)(call()),
     cut: (month: Parameters<ReturnType<typeof makeCutSilentObjects>>[1]) =>

@@ -94,7 +94,7 @@ for (const database of eachDatabase()) {
       )
       t.deepEqual(await tablesOf(db), before)
       t.is(await countOf(db, 'usage_conflicts'), 3)
-      t.like(recorder.tally, { accepted: 2, repeated: 2, conflict: 3 })
+      t.like(recorder.counters, { accepted: 2, repeated: 2, conflict: 3 })
       const intervals = (await tablesOf(db))['usage_intervals']?.map((row) => row.split(' ').slice(1, 7).join(' '))
       const [from, resized, end] = ['2026-11-01', '2026-11-11', '2026-12-01'].map(
         (day) => Date.parse(`${day}T00:00:00Z`) / 1000,
@@ -420,8 +420,8 @@ for (const database of eachDatabase()) {
           ),
         ),
       )
-      const tally = results.flat().filter((result) => result === 'repeated' || result === 'conflict')
-      t.false(tally.includes('conflict'))
+      const counters = results.flat().filter((result) => result === 'repeated' || result === 'conflict')
+      t.false(counters.includes('conflict'))
       t.deepEqual(
         [await countOf(db, 'usage_objects'), await countOf(db, 'usage_changes'), await countOf(db, 'usage_intervals')],
         [80, 160, 160],

@@ -4,7 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { UsageEventTallyPort } from '../../../core/usage/events/reports.ts'
+import { UsageEventCountersPort } from '../../../core/usage/events/reports.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import { monthKey } from '../../../core/usage/month.ts'
 import { makePublishFinalMonths } from '../../../core/usage/final-months/final-months.ts'
@@ -145,8 +145,8 @@ test.serial('credentials allow to publish on one subject, and to read nothing of
 })
 
 test.serial('unacceptable messages are terminated and counted, later ones recorded', async (t) => {
-  const tally = fixture.service.running.container.resolve(UsageEventTallyPort)
-  const before = tally.terminated
+  const counters = fixture.service.running.container.resolve(UsageEventCountersPort)
+  const before = counters.terminated
   for (const text of [
     '',
     'no json',
@@ -160,7 +160,7 @@ test.serial('unacceptable messages are terminated and counted, later ones record
   const one = object()
   await publish([{ ...one.created(now()), milliCPU: -1 }, one.created(now())])
   await counted(one.uid, 1)
-  await until('seven were terminated', () => tally.terminated === before + 7 || undefined)
+  await until('seven were terminated', () => counters.terminated === before + 7 || undefined)
   t.true(fixture.service.logText().includes('a message with usage events is not acceptable'))
 })
 
