@@ -18,8 +18,8 @@ import type { HubRef, PlaceFailure, RequestedPlan, TargetDeps } from './creation
 import { checkPlan, judgeSpoke, lockGateway, openTargetHub } from './creation.ts'
 import type { ClientOrgStore, ClientOrgStores, ClientOrgUnitOfWork } from './ports.ts'
 import { ClientOrgInUse, ClientOrgInvalid, ClientOrgMissing, ClientOrgRefused } from './ports.ts'
-import type { PreparedSettling } from './settling.ts'
-import { prepareSettling } from './settling.ts'
+import type { PreparedReconciliation } from './reconciliation.ts'
+import { prepareReconciliation } from './reconciliation.ts'
 import type { ClientCluster, ClientOrg, ClientOrgStatus } from './types.ts'
 import { auditOf, holdsObjects, namespacesOf, statusOfAll, statusOfCluster } from './types.ts'
 
@@ -157,14 +157,14 @@ interface Held {
 }
 
 /** Changes a client organization, and accepts the task that settles it, in one transaction. */
-const changeAndSettle = async <F extends Failure>(
+const changeAndReconcile = async <F extends Failure>(
   deps: ChangeDeps,
   call: SignedInCall,
   known: ClientOrg,
   gone: () => F,
   change: (held: Held) => Outcome<F, void>,
 ): Outcome<F | SubmitFailure, void> => {
-  const task: PreparedSettling = await prepareSettling(deps, call, known)
+  const task: PreparedReconciliation = await prepareReconciliation(deps, call, known)
   const changed = await deps.unitOfWork.run<F | SubmitFailure, void>(call, async (stores) => {
     const clientOrg = await stores.clientOrgs.lock(known.id)
     if (clientOrg === undefined) return left(gone())
@@ -238,7 +238,7 @@ export const makeAddCluster =
     if (isLeft(managed)) return managed
     const target = await judgeSpoke(deps, opened.right, spoke, managed.right)
     if (isLeft(target)) return target
-    return changeAndSettle<PlaceFailure>(deps, call, known, unknown, async (held) => {
+    return changeAndReconcile<PlaceFailure>(deps, call, known, unknown, async (held) => {
       const { stores, clientOrg } = held
       if (clientOrg.state === 'Deleted') return left(unknown())
       const again = await judgeAddition(stores.clusters, held, target.right)
@@ -305,7 +305,7 @@ export const makeRemoveCluster =
     if (known === undefined) return left(unknown())
     const owner = await deps.memberships.findAccount(hub.ownerName)
     let recordId: ClusterId | undefined
-    const removed = await changeAndSettle(deps, call, known, unknown, async (held) => {
+    const removed = await changeAndReconcile(deps, call, known, unknown, async (held) => {
       const { stores, clientOrg, clusters } = held
       const cluster = clusters.find(({ name }) => name === spoke)
       if (cluster === undefined || cluster.hubOwnerId !== owner?.id || cluster.hubUid !== hub.uid)
@@ -356,7 +356,7 @@ export const makeDeleteClientOrg =
   async (call: SignedInCall, id: OrgId): Outcome<DeleteClientOrgFailure, void> => {
     const known = await deps.clientOrgs.findByOrg(id)
     if (known === undefined || known.state === 'Deleted') return left(missing)
-    return changeAndSettle<Failure<'ClientOrgInUse' | 'ClientOrgMissing'>>(
+    return changeAndReconcile<Failure<'ClientOrgInUse' | 'ClientOrgMissing'>>(
       deps,
       call,
       known,

@@ -33,7 +33,7 @@ import type { ClientOrgStore, ClientOrgUnitOfWork } from './ports.ts'
 import type { ClientCluster, ClientOrg } from './types.ts'
 import { holdsObjects, namespacesOf } from './types.ts'
 
-export interface SettlingDeps extends ClientPlaces {
+export interface ReconciliationDeps extends ClientPlaces {
   readonly clientOrgs: ClientOrgStore
   readonly clock: Clock
   readonly clusters: Pick<ClusterStore, 'find' | 'findByUid' | 'findSpoke'>
@@ -67,7 +67,7 @@ export const overtaken = ClientObjectBlocked('Another request has changed what i
 
 export const settlingOf = ({ input }: Pick<TaskRun, 'input'>): string => input['settling'] as string
 
-const checkOnHub = async (deps: SettlingDeps, { call, cluster }: Work): Outcome<Failure, string> => {
+const checkOnHub = async (deps: ReconciliationDeps, { call, cluster }: Work): Outcome<Failure, string> => {
   const hub = await openHubOf(deps, call, cluster)
   if (isLeft(hub)) return hub
   const managed = await hub.right.get(managedClusterKind, { name: cluster.name })
@@ -79,7 +79,7 @@ const checkOnHub = async (deps: SettlingDeps, { call, cluster }: Work): Outcome<
     : left(ClientOrgInvalid(`The hub manages another cluster as ${cluster.name} by now.`))
 }
 
-const grantOnHub = async (deps: SettlingDeps, work: Work): Outcome<Failure, string> => {
+const grantOnHub = async (deps: ReconciliationDeps, work: Work): Outcome<Failure, string> => {
   const { call, cluster } = work
   const hub = await openHubOf(deps, call, cluster)
   if (isLeft(hub)) return hub
@@ -94,7 +94,7 @@ const grantOnHub = async (deps: SettlingDeps, work: Work): Outcome<Failure, stri
 
 /** Does one part on the spoke, which is opened for it. */
 const onSpoke =
-  (deps: SettlingDeps, { call, cluster }: Work) =>
+  (deps: ReconciliationDeps, { call, cluster }: Work) =>
   async <A>(part: (spoke: Hub, record: Cluster) => Outcome<Failure, A>): Outcome<Failure, A> => {
     const opened = await openSpokeOf(deps, call, cluster)
     return isLeft(opened) ? opened : part(opened.right.spoke, opened.right.record)
@@ -151,7 +151,7 @@ export const issuedCredential = (
   identity: { kind: 'issued', issuerId: hubOwnerId, issuerUid: uid },
 })
 
-const writeMembers = (deps: SettlingDeps, work: Work): Outcome<Failure, string> =>
+const writeMembers = (deps: ReconciliationDeps, work: Work): Outcome<Failure, string> =>
   onSpoke(
     deps,
     work,
@@ -169,7 +169,7 @@ const writeMembers = (deps: SettlingDeps, work: Work): Outcome<Failure, string> 
     )
   })
 
-const lookForCredentials = (deps: SettlingDeps, work: Work): Outcome<Failure, string> =>
+const lookForCredentials = (deps: ReconciliationDeps, work: Work): Outcome<Failure, string> =>
   onSpoke(
     deps,
     work,
@@ -187,7 +187,7 @@ export const othersText = (others: readonly string[]): string =>
     : `Not made by this service, and not removed: ${others.join(', ')}. They give rights without it. Remove those that ` +
       'no program needs.'
 
-const importCluster = async (deps: SettlingDeps, work: Work): Outcome<Failure, string> => {
+const importCluster = async (deps: ReconciliationDeps, work: Work): Outcome<Failure, string> => {
   const { call, cluster, org, run } = work
   if (!cluster.plan.importsCluster)
     return right('The cluster is not recorded for the client organization, as requested.')
@@ -214,7 +214,7 @@ const importCluster = async (deps: SettlingDeps, work: Work): Outcome<Failure, s
   })
 }
 
-export const provisioning = (deps: SettlingDeps, work: Work): readonly Step[] => {
+export const provisioning = (deps: ReconciliationDeps, work: Work): readonly Step[] => {
   const { plan } = work.cluster
   const write = onSpoke(deps, work)
   return [
@@ -249,7 +249,7 @@ const noRecord = ({ cluster }: Work): Failure =>
       'longer exists, give it up by delete-cluster with force.',
   )
 
-const revokeOnHub = async (deps: SettlingDeps, work: Work): Outcome<Failure, string> => {
+const revokeOnHub = async (deps: ReconciliationDeps, work: Work): Outcome<Failure, string> => {
   const { call, cluster, org } = work
   if ((await deps.clusters.findByUid(cluster.hubOwnerId, cluster.hubUid)) === undefined)
     return right('The hub has no record. What is there is looked at in the end.')
@@ -266,13 +266,13 @@ const revokeOnHub = async (deps: SettlingDeps, work: Work): Outcome<Failure, str
 }
 
 /** Opens the cluster by the record that the owner of the hub has, whether or not the hub still manages it. */
-const reached = async (deps: SettlingDeps, work: Work): Outcome<Failure, Hub> => {
+const reached = async (deps: ReconciliationDeps, work: Work): Outcome<Failure, Hub> => {
   if ((await recordOfSpoke(deps, work.cluster))?.hasCredential !== true) return left(noRecord(work))
   const opened = await openSpokeOf(deps, work.call, work.cluster)
   return isLeft(opened) ? opened : right(opened.right.spoke)
 }
 
-const revoke = async (deps: SettlingDeps, work: Work): Outcome<Failure, string> => {
+const revoke = async (deps: ReconciliationDeps, work: Work): Outcome<Failure, string> => {
   const spoke = await reached(deps, work)
   if (isLeft(spoke)) return spoke
   const present = await presentNamespaces(spoke.right, work)
@@ -285,7 +285,7 @@ const revoke = async (deps: SettlingDeps, work: Work): Outcome<Failure, string> 
   )
 }
 
-const clearNamespaces = async (deps: SettlingDeps, work: Work): Outcome<Failure, string | undefined> => {
+const clearNamespaces = async (deps: ReconciliationDeps, work: Work): Outcome<Failure, string | undefined> => {
   const spoke = await reached(deps, work)
   if (isLeft(spoke)) return spoke
   const present = await presentNamespaces(spoke.right, work)
@@ -301,7 +301,7 @@ const clearNamespaces = async (deps: SettlingDeps, work: Work): Outcome<Failure,
   return isLeft(again) ? again : right(undefined)
 }
 
-const checkHubIsClear = async (deps: SettlingDeps, { cluster }: Work): Outcome<Failure, string> =>
+const checkHubIsClear = async (deps: ReconciliationDeps, { cluster }: Work): Outcome<Failure, string> =>
   (await deps.clusters.findByUid(cluster.hubOwnerId, cluster.hubUid)) === undefined
     ? left(
         ClientObjectBlocked(
@@ -312,7 +312,7 @@ const checkHubIsClear = async (deps: SettlingDeps, { cluster }: Work): Outcome<F
       )
     : right('The admin has no roles on the cluster by the hub.')
 
-export const deletion = (deps: SettlingDeps, work: Work): readonly Step[] => [
+export const deletion = (deps: ReconciliationDeps, work: Work): readonly Step[] => [
   { title: 'Revoke the roles on the hub', work: () => revokeOnHub(deps, work) },
   { title: 'Revoke the roles', work: () => revoke(deps, work) },
   {

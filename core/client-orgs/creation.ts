@@ -19,7 +19,7 @@ import type { ClientOrgStores, ClientOrgStore, ClientOrgUnitOfWork } from './por
 import { ClientOrgExists, ClientOrgInvalid, ClientOrgRefused } from './ports.ts'
 import type { ClientPlaces } from './places.ts'
 import { openHubRecord } from './places.ts'
-import { prepareSettling } from './settling.ts'
+import { prepareReconciliation } from './reconciliation.ts'
 import type { ClientGrant, ClientOrg, ClientOrgId, ClusterPlan, NewClientCluster } from './types.ts'
 import { auditOf, gatewayNamespaceOf, isClientName, namespacesOf } from './types.ts'
 
@@ -362,7 +362,7 @@ export const makeCreateClientOrg =
     const admin = await prepareAdmin(deps, input.admin)
     if (isLeft(admin)) return admin
     const { ownerId: vendorId } = opened.right.record
-    const task = await prepareSettling(deps, call, { name, vendorId })
+    const task = await prepareReconciliation(deps, call, { name, vendorId })
     const created = await deps.unitOfWork.run<CreateClientOrgFailure, void>(call, async (stores) => {
       const now = deps.clock.now()
       // Client organizations are locked before accounts, as in every change.

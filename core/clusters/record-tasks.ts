@@ -146,7 +146,7 @@ const reportComponents = ({ input, progress }: TaskRun): string => {
  * Reports a record that the request has written, and finds the hub of a spoke. Each step finds out itself whether it is
  * done.
  */
-const settleKind = (verb: 'import' | 'reconfigure', deps: Deps, done: string): TaskHandler => ({
+const recordTask = (verb: 'import' | 'reconfigure', deps: Deps, done: string): TaskHandler => ({
   kind: kindOf(verb),
   run: async (run): Promise<TaskEnd> => {
     const opened = await openRecord(deps, run)
@@ -165,8 +165,8 @@ const settleKind = (verb: 'import' | 'reconfigure', deps: Deps, done: string): T
 
 /** The kinds of tasks of changes to records. The record itself was written with the task, in one transaction. */
 export const recordTaskKinds = (deps: Deps): readonly TaskHandler[] => [
-  settleKind('import', deps, 'is imported'),
-  settleKind('reconfigure', deps, 'is reconfigured'),
+  recordTask('import', deps, 'is imported'),
+  recordTask('reconfigure', deps, 'is reconfigured'),
   {
     kind: kindOf('remove'),
     run: async (run): Promise<TaskEnd> => {

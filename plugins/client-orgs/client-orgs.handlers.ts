@@ -12,7 +12,7 @@ import {
 import type { RequestedPermission, RequestedPlan } from '../../core/client-orgs/creation.ts'
 import { makeCreateClientOrg } from '../../core/client-orgs/creation.ts'
 import { ClientOrgStorePort, ClientOrgUnitOfWorkPort } from '../../core/client-orgs/ports.ts'
-import { settleKind } from '../../core/client-orgs/settling.ts'
+import { reconciliationTask } from '../../core/client-orgs/reconciliation.ts'
 import { HubsPort } from '../../core/clusters/hubs/ports.ts'
 import {
   ClusterConnectionsPort,
@@ -195,5 +195,5 @@ export const clientOrgTasks = defineGroup({
     transport: ClusterTransportPort,
     unitOfWork: ClientOrgUnitOfWorkPort,
   },
-  tasks: (ports) => [settleKind(ports)],
+  tasks: (ports) => [reconciliationTask(ports)],
 })

@@ -1,6 +1,6 @@
 import type { PopulatedService } from '../support/populated-service.ts'
 import { password } from '../support/populated-service.ts'
-import type { Carrier, Standing } from './oracle.ts'
+import type { Carrier, DescribeStatus } from './oracle.ts'
 
 /** One way of sending one caller's credential. */
 export interface Presented {
@@ -12,7 +12,7 @@ export interface Presented {
 
 export interface Caller {
   readonly name: string
-  readonly standing: Standing
+  readonly standing: DescribeStatus
   readonly presented: readonly Presented[]
 }
 
@@ -60,7 +60,7 @@ const withPassword = (login: string): Presented => ({
 })
 
 const ordinary = { isSiteAdmin: false, actsAsAnother: false, scopes: undefined, isValid: true } as const
-const levels: Readonly<Record<'olga' | 'vera' | 'eddie' | 'alice', Standing['level']>> = {
+const levels: Readonly<Record<'olga' | 'vera' | 'eddie' | 'alice', DescribeStatus['level']>> = {
   olga: undefined,
   vera: 'read',
   eddie: 'write',

@@ -6,7 +6,7 @@ import type { GrantedAccess } from '../../plugins/kit/access.ts'
  * What someone is, as far as the declarations ask. The object of every route is the organization `harbour` or lies in
  * it.
  */
-export interface Standing {
+export interface DescribeStatus {
   /** Undefined outside the organization. */
   readonly level: 'read' | 'write' | 'owner' | undefined
   readonly isSiteAdmin: boolean
@@ -26,7 +26,7 @@ const ranks: readonly string[] = ['none', 'read', 'write', 'admin', 'owner']
 const reaches = (level: string | undefined, atLeast: string): boolean =>
   level !== undefined && ranks.indexOf(level) >= ranks.indexOf(atLeast)
 
-const holdsTerm = (term: RelationTerm, who: Standing, type: string, assembly: Assembly): boolean => {
+const holdsTerm = (term: RelationTerm, who: DescribeStatus, type: string, assembly: Assembly): boolean => {
   const { permissions } = assembly
   switch (term.by) {
     case 'level':
@@ -51,13 +51,13 @@ const holdsTerm = (term: RelationTerm, who: Standing, type: string, assembly: As
 
 const holders = (type: string): readonly string[] => (type === 'account' ? ['account', 'organization'] : [type])
 
-const holds = ({ relation, object }: GrantedAccess, who: Standing, assembly: Assembly): boolean =>
+const holds = ({ relation, object }: GrantedAccess, who: DescribeStatus, assembly: Assembly): boolean =>
   relation === 'member'
     ? who.isSiteAdmin || who.level !== undefined
     : holdsRelation(object.type, relation, who, assembly)
 
 /** Whether someone holds a relation on the objects of a type, by the declarations alone. */
-export const holdsRelation = (type: string, relation: string, who: Standing, assembly: Assembly): boolean => {
+export const holdsRelation = (type: string, relation: string, who: DescribeStatus, assembly: Assembly): boolean => {
   if (who.isSiteAdmin) return true
   const terms = assembly.objectTypes
     .filter((definition) => holders(type).includes(definition.type))
@@ -99,7 +99,12 @@ const hidesPrivateOrganization =
 const membersAlone = '/api/v1/tsproxy/auth/{uidcid}/*'
 const ownersAlone = ['/api/v1/users/{username}/tokens', '/api/v1/user/invitations/{token}']
 
-const decideInside = ({ fullPath }: AssembledRoute, method: string, who: Standing, carrier: Carrier): Decision => {
+const decideInside = (
+  { fullPath }: AssembledRoute,
+  method: string,
+  who: DescribeStatus,
+  carrier: Carrier,
+): Decision => {
   if (method !== 'GET') return 'admitted'
   if (fullPath === membersAlone) return who.level === undefined ? 'unauthenticated' : 'admitted'
   if (ownersAlone.includes(fullPath)) return who.level === 'owner' ? 'admitted' : 'denied'
@@ -113,7 +118,7 @@ const decideInside = ({ fullPath }: AssembledRoute, method: string, who: Standin
 export const decide = (
   route: AssembledRoute,
   method: string,
-  who: Standing,
+  who: DescribeStatus,
   carrier: Carrier,
   assembly: Assembly,
 ): Decision => {
@@ -124,7 +129,7 @@ export const decide = (
 const decideDeclared = (
   route: AssembledRoute,
   method: string,
-  who: Standing,
+  who: DescribeStatus,
   carrier: Carrier,
   assembly: Assembly,
 ): Decision => {

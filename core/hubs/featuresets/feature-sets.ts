@@ -183,7 +183,7 @@ const removeWorks = async (hub: Hub, clusterSet: string, featureSet: string): Ou
  * spokes: the controllers do nothing for a profile without the core features. Without the features of one feature set
  * its works go.
  */
-const settleRemoval = async (hub: Hub, clusterSet: string, featureSet: string): Outcome<HubChangeFailure, void> => {
+const completeRemoval = async (hub: Hub, clusterSet: string, featureSet: string): Outcome<HubChangeFailure, void> => {
   const profile = await hub.get(setProfile, { name: clusterSet })
   if (isLeft(profile) || profile.right === undefined) return isLeft(profile) ? profile : right(undefined)
   const left = [...installedIn(profile.right).values()]
@@ -221,7 +221,7 @@ export const makeDisableFeatureSet =
       const judged = judge({ body: {} })
       if (isLeft(judged)) return judged
     }
-    const settled = await settleRemoval(hub, set.name, featureSet)
+    const settled = await completeRemoval(hub, set.name, featureSet)
     const changes = { clusterSet: set.name, featureSet, features: removed }
     if (isLeft(settled)) {
       await recordPart(

@@ -15,7 +15,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { listAt, textAt } from '../../kernel/json.ts'
 import type { AgentImages } from './ports.ts'
 import { clusterRoleBindingKind, definitionKind, deploymentKind } from './ports.ts'
-import { unknownStanding } from './spoke-steps.ts'
+import { unknownStatus } from './spoke-steps.ts'
 
 /** Reports whether a condition of an object is True. */
 export const isTrue = (object: HubObject | undefined, type: string): boolean =>
@@ -65,9 +65,9 @@ export const inWords = (rights: readonly HubRight[]): string =>
   [...new Set(rights.map(({ verb, kind }) => `${verb} ${kind.plural}`))].join(', ')
 
 /** Returns what the hub has of a cluster whose import has ended before its end. */
-export const standingOfImport = async (hub: Hub | undefined, name: string): Promise<string> => {
+export const statusOfImport = async (hub: Hub | undefined, name: string): Promise<string> => {
   const found = hub === undefined ? undefined : await hub.get(managedClusterKind, { name })
-  if (found === undefined || isLeft(found)) return unknownStanding
+  if (found === undefined || isLeft(found)) return unknownStatus
   const managed = found.right
   if (managed === undefined) return 'The hub does not have the cluster.'
   if (managed.isDeleting) return 'The hub is removing the cluster.'
@@ -84,7 +84,7 @@ export const standingOfImport = async (hub: Hub | undefined, name: string): Prom
  */
 export const unregister = async (hub: Hub, name: string): Promise<string> => {
   const found = await hub.get(managedClusterKind, { name })
-  if (isLeft(found)) return unknownStanding
+  if (isLeft(found)) return unknownStatus
   const managed = found.right
   if (managed === undefined || managed.isDeleting || !madeByImport(managed) || isTrue(managed, joined)) return ''
   const denied = await hub.edit(managedClusterKind, { name }, (object) =>

@@ -23,7 +23,7 @@ import {
   isTrue,
   joined,
   neededRights,
-  standingOfImport,
+  statusOfImport,
   unregister,
 } from './import-state.ts'
 import type { SpokeTaskInput } from './imports.ts'
@@ -302,7 +302,7 @@ const checkOwnUid = async ({ clusters }: ImportSpokeTaskDeps, record: Cluster, u
       )
 }
 
-const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
+const reconcileRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
   const { call, hub, name, run } = work
   const [record, managed] = await Promise.all([findRecord(deps, work), hub.get(managedClusterKind, { name })])
   if (isLeft(record)) return record
@@ -371,7 +371,7 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
       title: 'Add the components',
       work: (step) => addComponents(work.hub, work.name, work.components ?? { gitOpsEngine: false, omitted: [] }, step),
     },
-    { title: 'Update the record', work: () => settleRecord(deps, work) },
+    { title: 'Update the record', work: () => reconcileRecord(deps, work) },
   ]
   return onHub(
     deps,
@@ -388,7 +388,7 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
         installsAgents: input.installsAgents,
         ...definedFields({ components: input.components }),
       }
-      const end = await runSteps(run, steps(work), async () => standingOfImport(await openStopped(deps, opened), name))
+      const end = await runSteps(run, steps(work), async () => statusOfImport(await openStopped(deps, opened), name))
       if (end !== undefined) await unlink(deps, opened, name)
       return (
         end ?? {

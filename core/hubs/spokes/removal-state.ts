@@ -4,7 +4,7 @@ import { clusterSetLabel, managedClusterKind } from '../../clusters/hubs/ports.t
 import { isAccepted, manifestWorkKind } from '../../clusters/hub-types.ts'
 import { textAt } from '../../kernel/json.ts'
 import { addOnKind } from './ports.ts'
-import { sentences, unknownStanding } from './spoke-steps.ts'
+import { sentences, unknownStatus } from './spoke-steps.ts'
 
 /** What is left of one kind in the namespace of a cluster. */
 interface Remainder {
@@ -30,18 +30,18 @@ const inWords = ({ all, leaving }: Remainder, what: string): string => {
 /**
  * Returns what the hub has of a cluster whose removal has ended before its end, and what continues without the task.
  */
-export const standingOfRemoval = async (
+export const statusOfRemoval = async (
   hub: Hub | undefined,
   name: string,
   acceptedUid: string | undefined,
 ): Promise<string> => {
   const found = hub === undefined ? undefined : await hub.get(managedClusterKind, { name })
-  if (hub === undefined || found === undefined || isLeft(found)) return unknownStanding
+  if (hub === undefined || found === undefined || isLeft(found)) return unknownStatus
   const [addOns, works] = await Promise.all([
     remainderOf(hub, addOnKind, name),
     remainderOf(hub, manifestWorkKind, name),
   ])
-  if (addOns === undefined || works === undefined) return unknownStanding
+  if (addOns === undefined || works === undefined) return unknownStatus
   const left = [inWords(addOns, 'add-on'), inWords(works, 'work')].filter((text) => text !== '').join(' and ')
   const managed = found.right
   if (managed === undefined || managed.uid !== acceptedUid)

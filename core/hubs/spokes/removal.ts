@@ -23,7 +23,7 @@ import { makeRemoveAgents } from './agents.ts'
 import { signingRequestKind } from './acceptance.ts'
 import { addOnKind, cleanupPriority, workFinalizer } from './ports.ts'
 import type { SpokeKey } from './spoke-records.ts'
-import { standingOfRemoval } from './removal-state.ts'
+import { statusOfRemoval } from './removal-state.ts'
 import { changeRecord, lifeAuditOf, recordOfSpoke, tellSpoke } from './spoke-records.ts'
 import type { HubWork, SpokeStep } from './spoke-steps.ts'
 import { notYet, over } from '../../kernel/concurrency.ts'
@@ -375,7 +375,7 @@ const removeManaged = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outco
   return right('The hub no longer manages the cluster.')
 }
 
-const settleRecord = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Failure, string> => {
+const reconcileRecord = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Failure, string> => {
   const { call, hub, name, removesRecord, run } = removal
   const record = await recordOfSpoke(deps.clusters, removal)
   const entry = lifeAuditOf(hub, 'cluster.spoke_removed', { spoke: name, forced: removal.isForced, task: run.task.ref })
@@ -416,7 +416,7 @@ export const removeSpokeKind = (deps: RemoveSpokeTaskDeps): TaskHandler => {
         removeAgents(removal.run, removal.call, await recordOfSpoke(deps.clusters, removal), removal.name, step),
     },
     { title: 'Remove the cluster from the hub', work: () => removeManaged(deps, removal) },
-    { title: 'Update the records', work: () => settleRecord(deps, removal) },
+    { title: 'Update the records', work: () => reconcileRecord(deps, removal) },
   ]
   return onHub(
     deps,
@@ -429,7 +429,7 @@ export const removeSpokeKind = (deps: RemoveSpokeTaskDeps): TaskHandler => {
       >
       const removal: Removal = { ...work, ownerId: cluster.ownerId, hubUid: cluster.uid, name, isForced, removesRecord }
       const end = await runSteps(run, steps(removal), async () =>
-        standingOfRemoval(await openStopped(deps, work), name, acceptedUid(removal)),
+        statusOfRemoval(await openStopped(deps, work), name, acceptedUid(removal)),
       )
       return (
         end ?? {

@@ -22,7 +22,7 @@ export interface SpokeStep {
 }
 
 /** Returns what is true on the hub at this moment, in sentences for people. Never rejects. */
-export type Standing = () => Promise<string>
+export type DescribeStatus = () => Promise<string>
 
 /** What the step waits for did not happen in time. */
 export const SpokeStuck = defineFailure(
@@ -31,7 +31,7 @@ export const SpokeStuck = defineFailure(
   'The hub or the spoke did not reach the expected state in time.',
 )
 
-const stoppedIn = async (run: Pick<TaskRun, 'signal'>, where: string, standing: Standing): Promise<TaskEnd> => {
+const stoppedIn = async (run: Pick<TaskRun, 'signal'>, where: string, standing: DescribeStatus): Promise<TaskEnd> => {
   // The worker gives the task back, and another one runs it again.
   if (run.signal.reason === 'stopping') throw new Error('the service stops between two steps')
   const message = sentences(`Stopped ${where}.`, await standing(), 'The same request continues.')
@@ -57,7 +57,7 @@ const notOpened = (failure: Failure): TaskEnd => ({
 export const runSteps = async (
   run: TaskRun,
   steps: readonly SpokeStep[],
-  standing: Standing,
+  standing: DescribeStatus,
 ): Promise<TaskEnd | undefined> => {
   for (const { title, work, undo } of steps) {
     if (run.signal.aborted) return stoppedIn(run, `before "${title}"`, standing)
@@ -79,7 +79,7 @@ export const runSteps = async (
 }
 
 /** How long a hub may take to say what is true there, after the work has ended. */
-const standingMs = 5_000
+const statusMs = 5_000
 
 /**
  * Opens the hub again, for reads after the work was stopped: its signal would end them. Returns undefined if it cannot
@@ -89,12 +89,12 @@ export const openStopped = async (
   { hubs }: { readonly hubs: Hubs },
   { call, grant }: Pick<HubWork, 'call' | 'grant'>,
 ): Promise<Hub | undefined> => {
-  const opened = await hubs.open({ ...call, signal: AbortSignal.timeout(standingMs) }, grant)
+  const opened = await hubs.open({ ...call, signal: AbortSignal.timeout(statusMs) }, grant)
   return isLeft(opened) ? undefined : opened.right
 }
 
 /** What is said if the hub does not answer. */
-export const unknownStanding = 'The hub does not respond, so what it has of the cluster is not known.'
+export const unknownStatus = 'The hub does not respond, so what it has of the cluster is not known.'
 
 /** The work of a task on a hub, opened as the actor of the task. */
 export interface HubWork extends TaskCluster {

@@ -76,7 +76,7 @@ const teamForRole = async (
   return right(team)
 }
 
-export interface SettledMembership {
+export interface ReconciledMembership {
   readonly user: User
   readonly organization: Organization
   readonly role: MembershipRole
@@ -100,11 +100,11 @@ type SetMembershipFailure = Failure<
 export const makeSetMembership =
   (deps: TeamChangeDeps & { readonly clock: Clock; readonly users: Pick<UserStore, 'byLogin'> }) =>
   async (
-    call: SignedInCall<SettledMembership>,
+    call: SignedInCall<ReconciledMembership>,
     { orgId: id, login, role }: SetMembershipInput,
-  ): Outcome<SetMembershipFailure, SettledMembership> => {
+  ): Outcome<SetMembershipFailure, ReconciledMembership> => {
     const user = await deps.users.byLogin(login)
-    return withLockedOrganization<SetMembershipFailure, SettledMembership>(deps, call, id, async (held) => {
+    return withLockedOrganization<SetMembershipFailure, ReconciledMembership>(deps, call, id, async (held) => {
       const { stores, organization, rights } = held
       const isAllowed = mustHold(rights, 'add members')
       if (isLeft(isAllowed)) return isAllowed

@@ -14,7 +14,7 @@ import type { RecordFailure, ReleaseStore, StorageDriverOf } from '../ports.ts'
 import { RecordUnreadable, ReleaseMissing } from '../ports.ts'
 import type { ManifestObject } from '../../formats/kubernetes/objects.ts'
 import { objectsOf } from '../releases/kubernetes-objects.ts'
-import { readStanding } from '../releases/release-state.ts'
+import { readReleaseState } from '../releases/release-state.ts'
 import type { Release } from '../types.ts'
 import type { ApiResources } from './api-resources.ts'
 import { apiVersionOf, objectPath } from './api-resources.ts'
@@ -193,7 +193,7 @@ const findRecord = async (
   { cluster, opened, signal }: Place,
 ): Outcome<RecordFailure, Release | undefined> => {
   const driver = await driverOf(cluster)
-  const standing = await readStanding(releases, { cluster, driver, release: opened.subject.release }, signal)
+  const standing = await readReleaseState(releases, { cluster, driver, release: opened.subject.release }, signal)
   if (isLeft(standing)) return standing
   const ref = standing.right.live ?? standing.right.newest
   if (ref === undefined || ref.status === 'uninstalled') return right(undefined)

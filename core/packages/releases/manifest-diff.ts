@@ -47,7 +47,7 @@ export const chartCrds = async (
   return found
 }
 
-export interface CrdStanding {
+export interface CrdStatus {
   /** Not on the cluster. */
   readonly missing: readonly string[]
   /** On the cluster, but different from the chart's. */
@@ -62,7 +62,7 @@ export const compareCrds = async (
   cluster: MemberCluster,
   crds: readonly ManifestObject[],
   signal: AbortSignal,
-): Promise<CrdStanding> => {
+): Promise<CrdStatus> => {
   const missing: string[] = []
   const differing: string[] = []
   for (const crd of crds.slice(0, maxAsked)) {

@@ -34,7 +34,7 @@ import { bigFiles, checkValues, missingRights, recordLimitBytes, storedParts } f
 import type { Redact } from '../../kernel/secret.ts'
 import { redactAll, redactSecrets } from '../../kernel/secret.ts'
 import type { ReleaseState } from './release-state.ts'
-import { helmResult, isPending, pendingElsewhere, readStanding } from './release-state.ts'
+import { helmResult, isPending, pendingElsewhere, readReleaseState } from './release-state.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 /** A chart to install or upgrade as a release. */
@@ -367,7 +367,7 @@ const prepare = async (
   application: ReleaseChange,
 ): Outcome<Failure, PreparedRelease> => {
   const { release, chart } = application
-  const before = await readStanding(deps.releases, application, run.signal)
+  const before = await readReleaseState(deps.releases, application, run.signal)
   if (isLeft(before)) return before
   const { newest } = before.right
   if (application.flags.dryRun === undefined && newest !== undefined && isPending(newest))

@@ -30,13 +30,13 @@ export interface ReleaseState {
 }
 
 /** @internal */
-export const standingOf = (records: readonly ReleaseRecordRef[]): ReleaseState => {
+export const releaseStateOf = (records: readonly ReleaseRecordRef[]): ReleaseState => {
   const all = [...records].sort((a, b) => b.version - a.version)
   return { newest: all[0], live: all.find(({ status }) => status === 'deployed'), all }
 }
 
 /** Reads the labels of one release's records as the caller. */
-export const readStanding = async (
+export const readReleaseState = async (
   releases: Pick<ReleaseStore, 'index'>,
   place: RecordPlace,
   signal: AbortSignal,
@@ -47,7 +47,7 @@ export const readStanding = async (
     { namespace: place.release.namespace, name: place.release.name },
     signal,
   )
-  return isLeft(refs) ? refs : right(standingOf(refs.right))
+  return isLeft(refs) ? refs : right(releaseStateOf(refs.right))
 }
 
 /** Reports whether a helm process works on the revision, or died during its work. */
@@ -64,13 +64,13 @@ export const pendingElsewhere = ({ name }: ReleaseKey, newest: ReleaseRecordRef)
   )
 
 /** Returns one sentence on the deployed revision and the newest one. @internal */
-export const describeStanding = ({ newest, live }: ReleaseState): string => {
+export const describeReleaseState = ({ newest, live }: ReleaseState): string => {
   if (newest === undefined) return 'No revision is recorded.'
   const liveText = live === undefined ? 'No revision is live' : `Revision ${live.version} is live`
   return newest === live ? `${liveText}.` : `${liveText}; revision ${newest.version} is recorded as ${newest.status}.`
 }
 
-export interface SettleDeps {
+export interface ReconcileDeps {
   readonly releases: Pick<ReleaseStore, 'index' | 'amend'>
   readonly pause: Pause
 }
@@ -104,13 +104,13 @@ const untilReached = async <F extends Failure, A>(
  * helm process any more and is amended to failed, so that the next operation can start.
  */
 const settle = async (
-  { releases, pause }: SettleDeps,
+  { releases, pause }: ReconcileDeps,
   place: RecordPlace,
   beforeRevision: number,
   lastOfOurs = Number.MAX_SAFE_INTEGER,
 ): Outcome<RecordFailure, ReleaseState> => {
   const patience = AbortSignal.timeout(patienceMilliseconds)
-  const read = (): Outcome<RecordFailure, ReleaseState> => readStanding(releases, place, patience)
+  const read = (): Outcome<RecordFailure, ReleaseState> => readReleaseState(releases, place, patience)
   const found = await untilReached(pause, patience, read)
   if (isLeft(found)) return found
   const { newest } = found.right
@@ -148,7 +148,7 @@ const judgeUninstall = (lost: LostOperation, standing: ReleaseState): TaskEnd =>
   }
   return {
     state: 'failed',
-    message: `${describeStanding(standing)} Its objects were not removed; hooks before the deletion may have run.`,
+    message: `${describeReleaseState(standing)} Its objects were not removed; hooks before the deletion may have run.`,
     error: workerDied,
   }
 }
@@ -157,7 +157,7 @@ const judgeUninstall = (lost: LostOperation, standing: ReleaseState): TaskEnd =>
 const judgeLost = (lost: LostOperation, standing: ReleaseState): TaskEnd => {
   if (lost.verb === 'uninstall') return judgeUninstall(lost, standing)
   const { newest } = standing
-  const live = describeStanding(standing)
+  const live = describeReleaseState(standing)
   if (newest === undefined || newest.version <= lost.beforeRevision) {
     const made = lost.verb === 'rollback' ? '' : ' Only a namespace and definitions of the chart may have been created.'
     return { state: 'failed', message: `No new revision was recorded. ${live}${made}`, error: workerDied }
@@ -186,7 +186,7 @@ const revisionsOf = ({ newest, live }: ReleaseState): FreeObject =>
  * process left pending to failed, and reports the state. May be repeated.
  */
 export const makeRecoverRelease =
-  (deps: SettleDeps) =>
+  (deps: ReconcileDeps) =>
   async (place: RecordPlace, lost: LostOperation): Promise<TaskEnd> => {
     const settled = await settle(deps, place, lost.beforeRevision)
     if (isLeft(settled)) return unknowable(settled.left.message)
@@ -312,7 +312,7 @@ const asWasDone = (about: HelmAftermath): HelmAftermath =>
  * deployed.
  */
 export const helmResult = async (
-  deps: SettleDeps,
+  deps: ReconcileDeps,
   run: Pick<TaskRun, 'signal'>,
   asked: HelmAftermath,
   failure: HelmFailure | undefined,
@@ -327,7 +327,7 @@ export const helmResult = async (
   if (isLeft(settled))
     return { state: 'failed', message: `How the release stands could not be read: ${settled.left.message}`, error }
   const after = settled.right
-  const message = `${describeStanding(after)}${undone(about, after) || reached(about, after)}`
+  const message = `${describeReleaseState(after)}${undone(about, after) || reached(about, after)}`
   const result = resultOf(about, after)
   if (failure.tag === 'HelmStopped' && run.signal.aborted) {
     const isAsked = run.signal.reason === 'cancelled'

@@ -14,8 +14,8 @@ import type { HelmFlags } from './ports.ts'
 import { ReleaseOptionsRefused } from './ports.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import { makeFindRelease } from './release-reads.ts'
-import type { SettleDeps, ReleaseState } from './release-state.ts'
-import { makeRecoverRelease, readStanding, unknowable } from './release-state.ts'
+import type { ReconcileDeps, ReleaseState } from './release-state.ts'
+import { makeRecoverRelease, readReleaseState, unknowable } from './release-state.ts'
 
 const namePattern = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
 const labelPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -131,7 +131,7 @@ export const submitReleaseTask = async <F extends Failure>(
   judge: (standing: ReleaseState) => F | undefined | Promise<F | undefined>,
 ): Outcome<RecordFailure | SubmitFailure | F, SubmittedTask> =>
   deps.clusterTasks.submit<RecordFailure | F>(call, cluster, workOf(operation), async () => {
-    const standing = await readStanding(deps.releases, { cluster, driver, release: operation.release }, call.signal)
+    const standing = await readReleaseState(deps.releases, { cluster, driver, release: operation.release }, call.signal)
     if (isLeft(standing)) return standing
     const refused = await judge(standing.right)
     return refused === undefined ? right({ revision: String(standing.right.newest?.version ?? 0) }) : left(refused)
@@ -145,7 +145,7 @@ const beforeRevisionOf = (run: Pick<TaskRun, 'task'>): number => Number(run.task
 
 /** Determines the result of a release operation whose worker died, and ends its task accordingly. */
 export const makeRecoverReleaseTask = (
-  deps: SettleDeps & { readonly clusterTasks: ClusterTasks; readonly driverOf: StorageDriverOf },
+  deps: ReconcileDeps & { readonly clusterTasks: ClusterTasks; readonly driverOf: StorageDriverOf },
   verb: HelmVerb,
 ) => {
   const recover = makeRecoverRelease(deps)

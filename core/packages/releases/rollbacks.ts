@@ -18,7 +18,7 @@ import type { HelmFlags, HelmRunner, TextDiff } from './ports.ts'
 import { redactAll, redactSecrets } from '../../kernel/secret.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import type { RecordPlace, ReleaseState } from './release-state.ts'
-import { helmResult, readStanding } from './release-state.ts'
+import { helmResult, readReleaseState } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { definedFields } from '../../kernel/json.ts'
@@ -82,7 +82,7 @@ const tryRollback = async (
 
 const describe = async (deps: RollbackTaskDeps, run: TaskRun, place: Planned): Promise<void> => {
   const { cluster, driver, description, before } = place
-  const after = await readStanding(deps.releases, place, run.signal)
+  const after = await readReleaseState(deps.releases, place, run.signal)
   const newest = isLeft(after) ? undefined : after.right.newest
   if (description === undefined || newest === undefined || newest.version <= (before.newest?.version ?? 0)) return
   const amended = await deps.releases.amend(cluster, driver, newest, { description }, run.signal)
@@ -126,7 +126,7 @@ const makeRunRollback =
   (asked: TaskRun): Promise<TaskEnd> =>
     deps.clusterTasks.run(asked, async (run, { cluster }) => {
       const place = { cluster, driver: await deps.driverOf(cluster), release: releaseIn(run) }
-      const before = await readStanding(deps.releases, place, run.signal)
+      const before = await readReleaseState(deps.releases, place, run.signal)
       if (isLeft(before)) return failedBeforeChange(run, before.left)
       const ref = targetOf(before.right, Number(run.input.revision ?? 0))
       if (ref === undefined)

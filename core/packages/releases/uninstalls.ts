@@ -21,7 +21,7 @@ import type { HelmFlags, HelmRunner } from './ports.ts'
 import { redactAll, redactSecrets } from '../../kernel/secret.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import type { RecordPlace } from './release-state.ts'
-import { helmResult, readStanding } from './release-state.ts'
+import { helmResult, readReleaseState } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 
@@ -54,7 +54,7 @@ const makeRemoveRelease =
   (deps: RemoveReleaseDeps) =>
   async (run: TaskRun, removal: ReleaseRemoval): Promise<TaskEnd> => {
     const { cluster, driver, release, tenantId, flags } = removal
-    const before = await readStanding(deps.releases, removal, run.signal)
+    const before = await readReleaseState(deps.releases, removal, run.signal)
     if (isLeft(before)) return failedBeforeChange(run, before.left)
     const { newest } = before.right
     if (newest === undefined)

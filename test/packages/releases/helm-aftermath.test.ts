@@ -2,7 +2,7 @@ import test from 'ava'
 import { left } from 'fp-ts/lib/Either.js'
 import { ClusterUnreachable } from '../../../core/clusters/ports.ts'
 import type { HelmAftermath } from '../../../core/packages/releases/release-state.ts'
-import { helmResult, describeStanding, standingOf } from '../../../core/packages/releases/release-state.ts'
+import { helmResult, describeReleaseState, releaseStateOf } from '../../../core/packages/releases/release-state.ts'
 import { HelmBusy, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import { RecordsRefused } from '../../../core/packages/ports.ts'
 import type { HelmVerb } from '../../../core/packages/types.ts'
@@ -15,7 +15,7 @@ const stopped = (reason: string) => ({ signal: AbortSignal.abort(reason) })
 const about = (verb: HelmVerb, before: readonly Row[], wasAtomic = false): HelmAftermath => ({
   ...place,
   verb,
-  before: standingOf(before.map(refOf)),
+  before: releaseStateOf(before.map(refOf)),
   wasAtomic,
 })
 
@@ -137,10 +137,10 @@ test('success stays one when the records cannot be read afterwards', async (t) =
 })
 
 test('the state is that of the newest revision, in any order of the records', (t) => {
-  t.is(describeStanding(standingOf([])), 'No revision is recorded.')
+  t.is(describeReleaseState(releaseStateOf([])), 'No revision is recorded.')
   t.is(
-    describeStanding(
-      standingOf(
+    describeReleaseState(
+      releaseStateOf(
         (
           [
             [2, 'failed'],

@@ -9,7 +9,7 @@ import type { Entropy } from '../kernel/secret.ts'
 import { randomBase62 } from '../kernel/secret.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { SubmitFailure, TaskEnd, TaskHandler, TaskRun, Tasks, TaskStep } from '../tasks/ports.ts'
-import type { SettlingDeps, Step, Work } from './cluster-steps.ts'
+import type { ReconciliationDeps, Step, Work } from './cluster-steps.ts'
 import { deletion, noOthers, overtaken, provisioning, settlingOf } from './cluster-steps.ts'
 import { ClientObjectBlocked } from './places.ts'
 import type { ClientOrgStores } from './ports.ts'
@@ -27,7 +27,7 @@ const reachPatienceMs = 60_000
 const namedObjects = 20
 
 /** A task that may be accepted in the transaction of a change. */
-export interface PreparedSettling {
+export interface PreparedReconciliation {
   /**
    * Accepts the task, unless an unfinished one works on the client organization: that one looks for changes before it
    * ends. Returns the lock to store with the client organization. The caller must have locked its row.
@@ -41,11 +41,11 @@ const lockLength = 20
 const lockOf = (settling: string): string => `client-org/${settling}`
 
 /** Prepares the task that makes the clusters of a client organization what they are to be. */
-export const prepareSettling = async (
+export const prepareReconciliation = async (
   { tasks, entropy }: { readonly tasks: Pick<Tasks, 'prepare'>; readonly entropy: Entropy },
   call: SignedInCall<never>,
   { name, vendorId }: Pick<ClientOrg, 'name' | 'vendorId'>,
-): Promise<PreparedSettling> => {
+): Promise<PreparedReconciliation> => {
   const settling = randomBase62(entropy, lockLength)
   const task = await tasks.prepare(call, {
     kind,
@@ -76,7 +76,7 @@ export const prepareSettling = async (
  * it.
  */
 const untilDone = async (
-  deps: Pick<SettlingDeps, 'pause'>,
+  deps: Pick<ReconciliationDeps, 'pause'>,
   run: Pick<TaskRun, 'signal'>,
   step: TaskStep,
   { work, waitsFor = '' }: Step,
@@ -96,7 +96,7 @@ const untilDone = async (
 
 /** Writes the state of a cluster, if it is as the work has found it. */
 const move = async (
-  { unitOfWork }: Pick<SettlingDeps, 'unitOfWork'>,
+  { unitOfWork }: Pick<ReconciliationDeps, 'unitOfWork'>,
   { call, cluster, run, org }: Work,
   state: ClusterState,
   message: string,
@@ -113,7 +113,7 @@ const move = async (
   })
 
 /** Deletes the record of the client organization with the tombstone of the cluster. */
-const bury = async (deps: SettlingDeps, work: Work): Outcome<Failure, void> => {
+const bury = async (deps: ReconciliationDeps, work: Work): Outcome<Failure, void> => {
   const { cluster, org } = work
   let recordId: ClusterId | undefined
   const buried = await move(
@@ -151,7 +151,7 @@ const stopOf = ({ signal }: Pick<TaskRun, 'signal'>): TaskEnd | undefined => {
 }
 
 /** Runs the steps for one cluster as it is now, and writes its new state. Returns why it failed. */
-const settleCluster = async (deps: SettlingDeps, work: Work): Promise<string | undefined> => {
+const reconcileCluster = async (deps: ReconciliationDeps, work: Work): Promise<string | undefined> => {
   const { cluster, org, run } = work
   const isDeletion = cluster.state === 'Deleting'
   let said = ''
@@ -197,21 +197,21 @@ const remainsOn = ({ name }: Pick<ClientOrg, 'name'>, clusters: readonly string[
 })
 
 /** How a run stands after an attempt: what remains is done again, or the task ends. */
-type Standing = 'again' | TaskEnd
+type DescribeStatus = 'again' | TaskEnd
 
 /**
  * Ends the work in one transaction with the look for more of it, so that a request that found this task unfinished is
  * never left without one. Deletes the organization after its last cluster.
  */
 const finish = async (
-  { unitOfWork }: Pick<SettlingDeps, 'unitOfWork'>,
+  { unitOfWork }: Pick<ReconciliationDeps, 'unitOfWork'>,
   call: SignedInCall,
   run: TaskRun,
   org: ClientOrg,
   failed: ReadonlyMap<number, { readonly version: number; readonly why: string }>,
   stopped: TaskEnd | undefined,
-): Promise<Standing> => {
-  const ended = await unitOfWork.run<never, Standing>(call, async ({ clientOrgs, organizations, audit }) => {
+): Promise<DescribeStatus> => {
+  const ended = await unitOfWork.run<never, DescribeStatus>(call, async ({ clientOrgs, organizations, audit }) => {
     const current = await clientOrgs.lock(org.id)
     if (current === undefined || current.settling !== settlingOf(run))
       return right({ state: 'succeeded', message: 'Another task has taken this over.' })
@@ -268,7 +268,7 @@ const siteAdminOf = async (run: TaskRun): Promise<Either<TaskEnd, SignedInCall>>
  * them. Each step finds out what is there and does what is missing, so that the task can be continued after any of
  * them.
  */
-export const settleKind = (deps: SettlingDeps): TaskHandler => ({
+export const reconciliationTask = (deps: ReconciliationDeps): TaskHandler => ({
   kind,
   run: async (run) => {
     const name = run.input['name'] as string
@@ -284,7 +284,7 @@ export const settleKind = (deps: SettlingDeps): TaskHandler => ({
       )
       await mapWithin(pending, concurrentClusters, async (cluster) => {
         const { orgId, adminId } = org
-        const why = await settleCluster(deps, { run, call: call.right, org, cluster, orgId, name, adminId })
+        const why = await reconcileCluster(deps, { run, call: call.right, org, cluster, orgId, name, adminId })
         if (why === undefined) failed.delete(cluster.id)
         // `move` has incremented the version.
         else failed.set(cluster.id, { version: cluster.version + 1, why })
