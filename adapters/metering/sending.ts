@@ -1,9 +1,9 @@
-import PQueue from 'p-queue'
 import type { MeteringCounters, UsageDigests } from '../../core/marketplace/metering/ports.ts'
 import { ownCodes } from '../../core/marketplace/metering/ports.ts'
 import type { ProviderResult } from '../../core/marketplace/metering/types.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
 import { createHash } from 'node:crypto'
+import { RateLimiterMemory, RateLimiterQueue } from 'rate-limiter-flexible'
 import { v5 } from 'uuid'
 import { toWireJson } from '../../core/kernel/json.ts'
 
@@ -137,12 +137,17 @@ const throttled: Refused = {
 
 /** @param perSecond the limit of the provider, for all that share its account, is somewhat higher. */
 export const makePace = (perSecond: number, deadlineMilliseconds: number): Pace => {
-  const queue = new PQueue({ interval: 1000, intervalCap: perSecond })
-  const longest = (perSecond * deadlineMilliseconds) / 2000
+  const limiter = new RateLimiterMemory({ points: perSecond, duration: 1 })
+  const maxQueueSize = Math.ceil((perSecond * deadlineMilliseconds) / 2000)
+  const queue = new RateLimiterQueue(limiter, { maxQueueSize })
   return {
     async run(work) {
-      if (queue.size >= longest) return throttled
-      return queue.add(() => within(deadlineMilliseconds, work))
+      try {
+        await queue.removeTokens(1)
+      } catch {
+        return throttled
+      }
+      return within(deadlineMilliseconds, work)
     },
   }
 }
