@@ -159,7 +159,7 @@ module.exports = {
           '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$',
           '^adapters/$1/',
           '^adapters/outbound/',
-          '^adapters/system/(helper-)?processes\\.ts$',
+          '^adapters/system/((helper-)?processes|threads)\\.ts$',
         ],
       },
     },

@@ -1,14 +1,13 @@
 import { createHash, createPrivateKey, webcrypto, X509Certificate } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { Piscina } from 'piscina'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { LicenseContent, LicenseSigner } from '../../core/contracts/ports.ts'
 import type { ReadLicense, ReadRevocations } from '../../core/contracts/types.ts'
-import { getOrMake } from '../../core/kernel/cache.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makeAccountTurns } from '../outbound/account-turns.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
-import { programUrl, threadEnvironment } from '../system/processes.ts'
+import { programUrl } from '../system/processes.ts'
+import { makeThreads } from '../system/threads.ts'
 import type { SigningTask } from './signing-thread.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 
@@ -60,14 +59,16 @@ export interface ThreadedLicenseSigner extends LicenseSigner {
 const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 
 /** A signature takes milliseconds: who comes next waits for no longer than one. */
-const turnsOf = (threads: number) =>
-  makeAccountTurns({
+const makeSigning = (threads: number) => ({
+  threads: makeThreads({ program, threads, idleMilliseconds: 60_000 }),
+  turns: makeAccountTurns({
     pool: 'licenses',
     inAll: threads,
     perAccount: threads,
     waitingPerAccount: 256,
     waitMilliseconds: 60_000,
-  })
+  }),
+})
 
 const noCaller = { account: () => undefined, signal: () => undefined }
 
@@ -79,26 +80,10 @@ export const makeLicenseSigner = ({
   account,
   signal,
 }: Pick<ReadingBudgets, 'account' | 'signal'> = noCaller): ThreadedLicenseSigner => {
-  const pools = new Map<'licenses' | 'lists', Piscina>()
-  const turns = {
-    lists: turnsOf(1),
-    licenses: turnsOf(signingThreads),
-  }
-  const start = (maxThreads: number): Piscina =>
-    new Piscina({
-      filename: program.href,
-      name: 'resultOf',
-      minThreads: 1,
-      maxThreads,
-      idleTimeout: 60_000,
-      env: threadEnvironment(),
-      atomics: 'disabled',
-      recordTiming: false,
-    }).on('error', () => undefined)
+  const [lists, licenses] = [makeSigning(1), makeSigning(signingThreads)]
   const run = async <A>(task: SigningTask): Promise<A> => {
-    const kind = task.kind === 'revocations' ? 'lists' : 'licenses'
-    const pool = getOrMake(pools, kind, () => start(kind === 'lists' ? 1 : signingThreads))
-    return turns[kind].run({ account: account(), signal: signal() }, async () => (await pool.run(task)) as A)
+    const { threads, turns } = task.kind === 'revocations' ? lists : licenses
+    return turns.run({ account: account(), signal: signal() }, async () => (await threads.run('resultOf', task)) as A)
   }
   return {
     async makeAuthority({ organization, notBefore, notAfter }) {
@@ -126,8 +111,8 @@ export const makeLicenseSigner = ({
         .update(toWireJson([authorityId, content]))
         .digest('hex'),
     load: () => {
-      const [lists, licenses] = [turns.lists.load(), turns.licenses.load()]
-      const sum = (key: keyof PoolLoad): number => lists[key] + licenses[key]
+      const [ofLists, ofLicenses] = [lists.turns.load(), licenses.turns.load()]
+      const sum = (key: keyof PoolLoad): number => ofLists[key] + ofLicenses[key]
       return {
         running: sum('running'),
         waiting: sum('waiting'),
@@ -137,9 +122,7 @@ export const makeLicenseSigner = ({
       }
     },
     async close() {
-      const started = [...pools.values()]
-      pools.clear()
-      await Promise.all(started.map((pool) => pool.destroy()))
+      await Promise.all([lists.threads.close(), licenses.threads.close()])
     },
   }
 }

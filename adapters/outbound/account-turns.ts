@@ -63,6 +63,8 @@ export interface AccountTurns {
    * its turn did not come in time) or the reason of the signal; otherwise with the error of the work.
    */
   run<A>(asked: AskedTurn, work: () => Promise<A>): Promise<A>
+  /** Waits for a turn, as `run` does. Returns what ends it. */
+  enter(asked: AskedTurn): Promise<() => void>
   /** The calls that have a turn, and those that wait. */
   load(): PoolLoad
 }
@@ -133,17 +135,23 @@ export const makeAccountTurns = (limits: AccountTurnLimits): AccountTurns => {
       if (!isSettled) endWait = startWait(limits.pool)
     })
 
+  const enter = async ({ account, named, length = 1, bytes = 0, signal }: AskedTurn): Promise<() => void> => {
+    signal?.throwIfAborted()
+    const since = performance.now()
+    const call = await take({ account, named, length, bytes }, signal)
+    waits += 1
+    waitSeconds += (performance.now() - since) / 1000
+    return () => apply(rule.end(call, performance.now()))
+  }
+
   return {
-    async run({ account, named, length = 1, bytes = 0, signal }, work) {
-      signal?.throwIfAborted()
-      const since = performance.now()
-      const call = await take({ account, named, length, bytes }, signal)
-      waits += 1
-      waitSeconds += (performance.now() - since) / 1000
+    enter,
+    async run(asked, work) {
+      const end = await enter(asked)
       try {
         return await work()
       } finally {
-        apply(rule.end(call, performance.now()))
+        end()
       }
     },
     load: () => ({ running: rule.running, waiting: rule.waiting, waits, waitSeconds, refusals }),

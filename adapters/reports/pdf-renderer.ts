@@ -1,6 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
 import { MessageChannel } from 'node:worker_threads'
-import { Piscina } from 'piscina'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import type {
   ReportChart,
@@ -9,8 +8,9 @@ import type {
   ReportSummary,
   ReportTable,
 } from '../../core/usage/reports/ports.ts'
-import { startWait } from '../outbound/account-turns.ts'
-import { programUrl, threadEnvironment } from '../system/processes.ts'
+import { makeAccountTurns } from '../outbound/account-turns.ts'
+import { programUrl } from '../system/processes.ts'
+import { makeThreads } from '../system/threads.ts'
 
 /** A report without the rows of its tables, as it is sent to the thread. */
 export interface ReportOutline extends Omit<ReportContent, 'sections'> {
@@ -92,21 +92,13 @@ export const makePdfRenderer = ({
   silentMilliseconds = 60_000,
   heapMegabytes = 128,
 }: PdfRendererOptions = {}): PdfRenderer => {
-  let pool: Piscina | undefined
-  let [running, waiting, waits, waitSeconds] = [0, 0, 0, 0]
-  let last: Promise<unknown> = Promise.resolve()
-  const start = (): Piscina =>
-    new Piscina({
-      filename: program.href,
-      name: 'writeReport',
-      minThreads: 0,
-      maxThreads: 1,
-      idleTimeout: 60_000,
-      env: threadEnvironment(),
-      resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, maxYoungGenerationSizeMb: 8 },
-      atomics: 'disabled',
-      recordTiming: false,
-    }).on('error', () => undefined)
+  const thread = makeThreads({ program, idleMilliseconds: 60_000, heapMegabytes, youngMegabytes: 8 })
+  const turns = makeAccountTurns({
+    pool: 'reports',
+    inAll: 1,
+    perAccount: 1,
+    waitingPerAccount: Number.POSITIVE_INFINITY,
+  })
 
   async function* write(content: ReportContent, signal: AbortSignal): AsyncIterable<Uint8Array> {
     const rows = content.sections.flatMap(({ tables }) => tables.map((table) => table.rows[Symbol.asyncIterator]()))
@@ -116,10 +108,9 @@ export const makePdfRenderer = ({
     try {
       signal.throwIfAborted()
       const job = await jobOf(content, port2)
-      pool ??= start()
       let question = nextQuestion(port1)
       let isDone = false
-      const done = pool.run(job, { transferList: [port2], signal: stopped }).then(() => {
+      const done = thread.run('writeReport', job, { moved: [port2], signal: stopped }).then(() => {
         isDone = true
         return undefined
       })
@@ -154,33 +145,16 @@ export const makePdfRenderer = ({
 
   return {
     async *render(content, signal) {
-      // The time of a report counts from its start, so that it does not wait in the pool.
-      const before = last
-      let finished = (): void => undefined
-      last = new Promise<void>((resolve) => {
-        finished = () => resolve()
-      })
-      const endWait = startWait('reports')
-      const since = performance.now()
-      waiting += 1
-      await before
-      waiting -= 1
-      running += 1
-      waits += 1
-      waitSeconds += (performance.now() - since) / 1000
-      endWait()
+      // The time of a report counts from its start, so that it does not wait for the thread.
+      const end = await turns.enter({ account: undefined, signal })
       try {
         yield* write(content, signal)
       } finally {
-        running -= 1
-        finished()
+        end()
       }
     },
-    load: () => ({ running, waiting, waits, waitSeconds, refusals: 0 }),
-    async close() {
-      await pool?.destroy()
-      pool = undefined
-    },
+    load: turns.load,
+    close: thread.close,
   }
 }
 

@@ -4,12 +4,12 @@ import { availableParallelism } from 'node:os'
 import type { Options } from '@node-rs/argon2'
 import { parseOptions } from '@node-rs/argon2'
 import type * as languageCommon from '@zxcvbn-ts/language-common'
-import { Piscina } from 'piscina'
 import type { CommonPasswords, PasswordHasher } from '../../core/identity/ports.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import { makeAccountTurns } from '../outbound/account-turns.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
-import { programUrl, threadEnvironment } from '../system/processes.ts'
+import { programUrl } from '../system/processes.ts'
+import { makeThreads } from '../system/threads.ts'
 
 export type HashingTask =
   | { readonly kind: 'hash'; readonly password: string; readonly parameters: Options }
@@ -29,19 +29,8 @@ const program = programUrl('./hashing-thread', import.meta.url)
  * service on libuv's threads, and 1.1 to 1.4 times on threads of lower priority.
  */
 const makeHashingThreads = (): HashingThreads => {
-  const pool = new Piscina({
-    filename: program.href,
-    name: 'resultOf',
-    minThreads: 0,
-    maxThreads: hashingConcurrency(),
-    idleTimeout: Infinity,
-    env: threadEnvironment(),
-    atomics: 'disabled',
-    recordTiming: false,
-  })
-  // A thread that fails without a task is replaced at the next one.
-  pool.on('error', () => undefined)
-  return { run: async (task) => (await pool.run(task)) as string | boolean }
+  const threads = makeThreads({ program, threads: hashingConcurrency() })
+  return { run: async (task) => (await threads.run('resultOf', task)) as string | boolean }
 }
 
 /** OWASP's minimum parameters for argon2id. */

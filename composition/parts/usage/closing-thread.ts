@@ -24,8 +24,6 @@ export interface Stoppable<Task> {
 /** How a task ended, and what it did. */
 export interface ThreadEnd<Result> {
   readonly ended: Ended<Result>
-  /** When the task left the queue, in milliseconds since 1970. */
-  readonly startedAt: number
   readonly statements: StatementCounts
   /** Waits for a connection, or for the turn to change the database. */
   readonly waits: StatementCounts
@@ -48,12 +46,10 @@ const less = (later: StatementCounts, before: StatementCounts): StatementCounts 
 
 /** A thread does one task at a time, so what was counted since is of the task. */
 const endWithCounts = async <Result>(run: () => Promise<Result>): Promise<ThreadEnd<Result>> => {
-  const startedAt = performance.timeOrigin + performance.now()
   const [statements, waits] = [counts.statements(), counts.waits()]
   const ended = await endOf(run())
   return {
     ended,
-    startedAt,
     statements: less(counts.statements(), statements),
     waits: less(counts.waits(), waits),
   }

@@ -1,12 +1,11 @@
 import { availableParallelism } from 'node:os'
-import { Piscina } from 'piscina'
 import { sumOfTimes } from '../../../adapters/system/helper-processes.ts'
-import { programUrl, threadEnvironment } from '../../../adapters/system/processes.ts'
+import { programUrl } from '../../../adapters/system/processes.ts'
+import { makeThreads } from '../../../adapters/system/threads.ts'
 import type { Gathered, MonthWork } from '../../../core/usage/months/month-work.ts'
 import type { OpenSpan, PoolLoad, Tracing } from '../../../core/platform/ports.ts'
 import { noTracing } from '../../../core/platform/ports.ts'
-import type { EndedWait } from '../../../adapters/outbound/account-turns.ts'
-import { endedWaits } from '../../../adapters/outbound/account-turns.ts'
+import { makeAccountTurns } from '../../../adapters/outbound/account-turns.ts'
 import type { StatementCounts } from '../../runtime/service/tracing.ts'
 import type { ClosingPlace, Stoppable, ThreadEnd } from './closing-thread.ts'
 import { resultOf } from './closing-work.ts'
@@ -51,7 +50,6 @@ export interface ClosingThreadsOptions {
 }
 
 const nothing: StatementCounts = { count: 0, seconds: 0 }
-const poolName = 'closing-threads'
 
 /**
  * Does the work of closing months on threads, each with its own connections to the database, so that requests do not
@@ -62,25 +60,23 @@ export const makeClosingThreads = (
   place: ClosingPlace,
   { lanes = closingLanes(place.databaseUrl), tracing = noTracing }: ClosingThreadsOptions = {},
 ): ClosingThreads => {
-  let pool: Piscina | undefined
-  let asked = 0
-  let [statements, waits, places]: [StatementCounts, StatementCounts, StatementCounts] = [nothing, nothing, nothing]
-  const start = (): Piscina =>
-    new Piscina({
-      filename: program.href,
-      minThreads: 0,
-      maxThreads: Math.max(lanes.gather, lanes.views(Number.POSITIVE_INFINITY)),
-      idleTimeout: 10_000,
-      env: threadEnvironment(),
-      workerData: place,
-      resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, maxYoungGenerationSizeMb: youngMegabytes },
-      atomics: 'disabled',
-      recordTiming: false,
-    }).on('error', () => undefined)
-  const end = (since: number, done: ThreadEnd<unknown>, span: OpenSpan): void => {
-    const until = Math.max(since, done.startedAt)
-    if (endedWaits.hasSubscribers) endedWaits.publish({ pool: poolName, since, until } satisfies EndedWait)
-    places = sumOfTimes(places, { count: 1, seconds: (until - since) / 1000 })
+  const count = Math.max(lanes.gather, lanes.views(Number.POSITIVE_INFINITY))
+  const threads = makeThreads({
+    program,
+    threads: count,
+    idleMilliseconds: 10_000,
+    heapMegabytes,
+    youngMegabytes,
+    data: place,
+  })
+  const turns = makeAccountTurns({
+    pool: 'closing-threads',
+    inAll: count,
+    perAccount: count,
+    waitingPerAccount: Number.POSITIVE_INFINITY,
+  })
+  let [statements, waits]: [StatementCounts, StatementCounts] = [nothing, nothing]
+  const note = (done: ThreadEnd<unknown>, span: OpenSpan): void => {
     statements = sumOfTimes(statements, done.statements)
     waits = sumOfTimes(waits, done.waits)
     span.set({
@@ -95,21 +91,21 @@ export const makeClosingThreads = (
     signal: AbortSignal,
     span: OpenSpan,
   ): Promise<Result> => {
-    pool ??= start()
     const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     const stop = (): void => void Atomics.store(stopped, 0, 1)
     signal.addEventListener('abort', stop, { once: true })
-    const since = performance.timeOrigin + performance.now()
-    asked += 1
     try {
-      const done = (await pool.run({ task, stopped } satisfies Stoppable<unknown>, { name })) as ThreadEnd<Result>
-      end(since, done, span)
+      const stoppable: Stoppable<unknown> = { task, stopped }
+      const done = await turns.run(
+        { account: undefined, signal },
+        async () => (await threads.run(name, stoppable)) as ThreadEnd<Result>,
+      )
+      note(done, span)
       return resultOf(done.ended)
     } catch (error) {
       signal.throwIfAborted()
       throw error
     } finally {
-      asked -= 1
       signal.removeEventListener('abort', stop)
     }
   }
@@ -121,14 +117,7 @@ export const makeClosingThreads = (
     lanes,
     gather: (task, signal) => run<Gathered>('gather', task, signal),
     writeViews: (task, signal) => run<void>('writeViews', task, signal),
-    counts: () => {
-      const waiting = pool?.queueSize ?? 0
-      const load = { running: asked - waiting, waiting, waits: places.count, waitSeconds: places.seconds, refusals: 0 }
-      return { statements, waits, load }
-    },
-    async close() {
-      await pool?.destroy()
-      pool = undefined
-    },
+    counts: () => ({ statements, waits, load: turns.load() }),
+    close: threads.close,
   }
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
-import type { Piscina } from 'piscina'
-import { programUrl, threadEnvironment } from '../../../system/processes.ts'
+import { programUrl } from '../../../system/processes.ts'
+import { makeThreads } from '../../../system/threads.ts'
 import type { OpenedFile } from './checkpoint-thread.ts'
 import type { SqliteConnection } from '../sqlite-connection.ts'
 import { takePlace, type WaitQueue } from '../wait-queue.ts'
@@ -41,23 +41,6 @@ const idleMilliseconds = 60_000
 
 const ownProgram = programUrl('./checkpoint-thread', import.meta.url)
 
-const startThread = async (program: URL): Promise<Piscina> => {
-  const { Piscina: Pool } = await import('piscina')
-  const thread = new Pool({
-    filename: program.href,
-    name: 'copyIntoFile',
-    minThreads: 0,
-    maxThreads: 1,
-    idleTimeout: idleMilliseconds,
-    env: threadEnvironment(),
-    resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
-    atomics: 'disabled',
-    recordTiming: false,
-  })
-  // A thread that fails without a task is replaced at the next one.
-  return thread.on('error', () => undefined)
-}
-
 export const noCheckpoints: Checkpoints = { committed: () => undefined, close: async () => undefined }
 
 /**
@@ -87,13 +70,12 @@ export const makeCheckpoints = (
   }
   // A copy belongs to no request.
   const apart = AsyncLocalStorage.snapshot()
-  let thread: Promise<Piscina> | undefined
+  const thread = makeThreads({ program, idleMilliseconds, heapMegabytes: 32, youngMegabytes: 2 })
   let [commits, notBefore] = [0, 0]
   let [isCopying, isClosed] = [false, false]
 
   const copy = async (): Promise<void> => {
-    thread ??= startThread(program)
-    await (await thread).run(file, { signal: AbortSignal.timeout(longestCopyMilliseconds) })
+    await thread.run('copyIntoFile', file, { signal: AbortSignal.timeout(longestCopyMilliseconds) })
   }
   const copyAll = async (): Promise<void> => {
     await copy()
@@ -129,7 +111,7 @@ export const makeCheckpoints = (
     },
     close: async () => {
       isClosed = true
-      await (await thread)?.destroy()
+      await thread.close()
     },
   }
 }

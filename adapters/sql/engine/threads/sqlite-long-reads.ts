@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isMainThread } from 'node:worker_threads'
-import type { Piscina } from 'piscina'
-import { programUrl, threadEnvironment } from '../../../system/processes.ts'
+import { programUrl } from '../../../system/processes.ts'
+import { makeThreads } from '../../../system/threads.ts'
 import type { StatementText } from '../../kit/statement.ts'
 import type { OpenedFile } from './checkpoint-thread.ts'
 import { bindValues, encodeForSqlite } from '../prepare.ts'
@@ -37,20 +37,7 @@ const shortRuns = 50
 const mostStatements = 500
 const idleMilliseconds = 60_000
 
-const startThread = async (): Promise<Piscina> => {
-  const { Piscina: Pool } = await import('piscina')
-  const thread = new Pool({
-    filename: programUrl('./sqlite-reader-thread', import.meta.url).href,
-    name: 'readRows',
-    minThreads: 0,
-    maxThreads: 1,
-    idleTimeout: idleMilliseconds,
-    env: threadEnvironment(),
-    atomics: 'disabled',
-    recordTiming: false,
-  })
-  return thread.on('error', () => undefined)
-}
+const program = programUrl('./sqlite-reader-thread', import.meta.url)
 
 /** Bytes arrive as plain arrays of bytes; the driver gives buffers. */
 const asOfDriver = (row: unknown): unknown => {
@@ -68,13 +55,12 @@ export const makeLongReads = (file: OpenedFile, turn: WaitQueue): LongReads => {
   if (!isMainThread) return noLongReads
   /** The runs in a row that were short, by statement. */
   const long = new Map<string, number>()
-  let thread: Promise<Piscina> | undefined
+  const thread = makeThreads({ program, idleMilliseconds })
   const underWay = new Set<Promise<unknown[]>>()
 
   const ask = async (asked: AskedRows): Promise<ReadPiece> => {
-    thread ??= startThread()
     try {
-      return (await (await thread).run(asked)) as ReadPiece
+      return (await thread.run('readRows', asked)) as ReadPiece
     } catch (error) {
       const { cause, message } = error as Error & { readonly cause?: { readonly code?: unknown } }
       throw cause?.code === undefined ? error : Object.assign(new Error(message), { code: cause.code })
@@ -132,7 +118,7 @@ export const makeLongReads = (file: OpenedFile, turn: WaitQueue): LongReads => {
     close: async () => {
       // A thread that ends during a read rejects it.
       await Promise.allSettled(underWay)
-      await (await thread)?.destroy()
+      await thread.close()
     },
   }
 }
