@@ -9,7 +9,7 @@ import { gatewayGroup, gatewayRoot } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import type { AccountKey } from '../../core/kernel/turns.ts'
-import { AccountQueue } from '../../core/kernel/turns.ts'
+import { FairQueue } from '../../core/kernel/turns.ts'
 import { definedFields, textAt } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 
@@ -96,16 +96,14 @@ const retiredMilliseconds = 180_000
 
 /** The short requests to one server that are under way, and those that wait. */
 class ShortRequests {
-  readonly #ofAccounts = new Map<AccountKey, number>()
-  readonly #waiting = new AccountQueue<ShortPlace>()
+  readonly #queue = new FairQueue<ShortPlace>()
   #inShort = 0
 
   readonly #isFull = (account: AccountKey): boolean =>
-    this.#inShort >= shortConnections && (this.#ofAccounts.get(account) ?? 0) >= promisedConnections
+    this.#inShort >= shortConnections && this.#queue.runningOf(account) >= promisedConnections
 
-  /** Counts a request of an account that is not full, and returns its pool. */
-  #begin({ pools: { short, long }, account }: ShortPlace): Pool {
-    this.#ofAccounts.set(account, (this.#ofAccounts.get(account) ?? 0) + 1)
+  /** Returns the pool of a request that has started. */
+  #poolOf({ pools: { short, long } }: ShortPlace): Pool {
     if (this.#inShort >= shortConnections) return long
     this.#inShort += 1
     return short
@@ -113,25 +111,23 @@ class ShortRequests {
 
   /** Returns the pool for a request; undefined if it must wait. */
   enter(place: ShortPlace): Pool | undefined {
-    if (!this.#isFull(place.account)) return this.#begin(place)
-    this.#waiting.add(place.account, place)
-    return undefined
+    if (this.#isFull(place.account)) return void this.#queue.add(place)
+    this.#queue.start(place)
+    return this.#poolOf(place)
   }
 
   /** Removes a request that waits. */
   cancel(place: ShortPlace): void {
-    this.#waiting.remove(place.account, place)
+    this.#queue.remove(place)
   }
 
-  end({ account, pools }: ShortPlace, pool: Pool): void {
-    const own = (this.#ofAccounts.get(account) ?? 0) - 1
-    if (own === 0) this.#ofAccounts.delete(account)
-    else this.#ofAccounts.set(account, own)
-    if (pool === pools.short) this.#inShort -= 1
+  end(place: ShortPlace, pool: Pool): void {
+    this.#queue.end(place)
+    if (pool === place.pools.short) this.#inShort -= 1
     for (;;) {
-      const next = this.#waiting.removeNext(this.#isFull)
+      const next = this.#queue.startNext(this.#isFull)
       if (next === undefined) return
-      next.item.start(this.#begin(next.item))
+      next.start(this.#poolOf(next))
     }
   }
 }

@@ -17,12 +17,20 @@ export interface TurnLimits {
   readonly bytesInAll: number
 }
 
-/** A call that wants a turn. */
-export interface TurnCall {
+/** A call in a fair queue. */
+export interface QueuedCall {
   readonly account: AccountKey
-  /** The account that a stranger names. Its turns are counted as well, whatever networks they come from. */
+  /** The account that an anonymous caller names. Its turns are counted as well, whatever networks they come from. */
   readonly named?: AccountKey
-  /** The expected length of the work, in a unit of the caller's choice: short calls come before long ones. Above 0. */
+  /**
+   * The expected length of the work, in a unit of the caller's choice: short calls come before long ones. Above 0, by
+   * default 1.
+   */
+  readonly length?: number
+}
+
+/** A call that wants a turn. */
+export interface TurnCall extends QueuedCall {
   readonly length: number
   /** What the call holds in memory while it waits and runs. */
   readonly bytes: number
@@ -34,29 +42,168 @@ export interface TurnChanges<Call> {
   readonly refused: readonly Call[]
 }
 
-/** Decides whose turn it is. It has no timers: every event is passed to it, with the time in milliseconds. */
-export interface TurnRule<Call extends TurnCall> {
-  /** A call arrives. It starts, waits, is refused, or takes the place of a waiting call of an account that has more. */
-  add(call: Call, nowMs: number): TurnChanges<Call>
-  /** A waiting call ends its wait. Reports whether it waited. */
-  leave(call: Call): boolean
-  /** A call that had a turn has ended. */
-  end(call: Call, nowMs: number): TurnChanges<Call>
-  /**
-   * Returns in how many seconds the work of the account that waits now has probably started, at the measured speed of
-   * the calls before. A whole number, at least 1.
-   */
-  secondsToWait(account: AccountKey): number
-  readonly running: number
-  readonly waiting: number
-}
-
-interface Place<Call> {
+/** A call that waits. */
+interface Waiting<Call> {
   readonly call: Call
-  /** The virtual time at the arrival. */
-  readonly arrivedAt: number
+  readonly length: number
+  /** The virtual time at the arrival, and the length after it. */
+  readonly due: number
   /** The order of arrivals. */
   readonly number: number
+}
+
+/** The calls of an account that wait and run. It exists as long as there are some, or as some name it. */
+interface AccountCalls<Call> {
+  /** In the order in which they start. */
+  readonly waiting: Waiting<Call>[]
+  running: number
+  /** Those that name the account count as well. */
+  calls: number
+  /** The virtual time and the order of the last turn. */
+  lastAt: number
+  lastNumber: number
+}
+
+/**
+ * Self-clocked fair queueing. Each account that waits has a position in a virtual time, which is the length of the work
+ * that an account with calls in every turn has received. A call is due at its length after the last turn of its
+ * account, or after its arrival if that is later, and the call that is due first gets the next turn. So accounts with
+ * calls of equal length get their turns one after the other, an account with long calls gets fewer of them, a short
+ * call comes before a long one, and a long one is overtaken by no more than its own length. An account that waits does
+ * not save turns for later. An account that has all its turns holds up no other.
+ *
+ * The queue has no capacity of its own: the caller says which accounts may not start a call.
+ */
+export class FairQueue<Call extends QueuedCall> {
+  readonly #accounts = new Map<AccountKey, AccountCalls<Call>>()
+  #running = 0
+  #waiting = 0
+  #virtualTime = 0
+  #number = 0
+
+  get running(): number {
+    return this.#running
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  runningOf(account: AccountKey): number {
+    return this.#accounts.get(account)?.running ?? 0
+  }
+
+  /** Returns the accounts whose calls wait, with these calls. */
+  *accountsWaiting(): Iterable<readonly [AccountKey, readonly Waiting<Call>[]]> {
+    for (const [account, { waiting }] of this.#accounts) if (waiting.length > 0) yield [account, waiting]
+  }
+
+  waitingOf(account: AccountKey): readonly Waiting<Call>[] {
+    return this.#accounts.get(account)?.waiting ?? []
+  }
+
+  /** Lets a call wait. */
+  add(call: Call): void {
+    const { waiting } = this.#enter(call)
+    const { length = 1 } = call
+    this.#number += 1
+    const added = { call, length, due: this.#virtualTime + length, number: this.#number }
+    let at = waiting.length
+    while (at > 0 && (waiting[at - 1]?.due ?? 0) > added.due) at -= 1
+    waiting.splice(at, 0, added)
+    this.#waiting += 1
+  }
+
+  /** Ends the wait of a call. Reports whether it waited. */
+  remove(call: Call): boolean {
+    const waiting = this.#accounts.get(call.account)?.waiting ?? []
+    const at = waiting.findIndex((each) => each.call === call)
+    if (at < 0) return false
+    waiting.splice(at, 1)
+    this.#waiting -= 1
+    this.#leave(call)
+    return true
+  }
+
+  /** Starts a call that does not wait. */
+  start(call: QueuedCall): void {
+    const { lastAt } = this.#enter(call)
+    this.#begin(call, Math.max(lastAt, this.#virtualTime) + (call.length ?? 1))
+  }
+
+  /** Starts and returns the call that is next of the accounts that are not full. */
+  startNext(isFull: (account: AccountKey) => boolean): Call | undefined {
+    let first: AccountCalls<Call> | undefined
+    let [firstDue, firstTurn, firstNumber] = [0, 0, 0]
+    for (const [account, own] of this.#accounts) {
+      const [next] = own.waiting
+      if (next === undefined) continue
+      const named = next.call.named === undefined ? undefined : this.#accounts.get(next.call.named)
+      const due = Math.max(next.due, Math.max(own.lastAt, named?.lastAt ?? 0) + next.length)
+      const turn = Math.max(own.lastNumber, named?.lastNumber ?? 0)
+      // Among equals the account whose last turn was earlier, then the call that arrived earlier.
+      const order = due - firstDue || turn - firstTurn || next.number - firstNumber
+      if ((first !== undefined && order > 0) || isFull(account)) continue
+      first = own
+      ;[firstDue, firstTurn, firstNumber] = [due, turn, next.number]
+    }
+    const started = first?.waiting.shift()?.call
+    if (started === undefined) return undefined
+    this.#waiting -= 1
+    this.#begin(started, firstDue)
+    return started
+  }
+
+  /** Ends a call that was started. */
+  end(call: QueuedCall): void {
+    const own = this.#accounts.get(call.account)
+    if (own !== undefined) own.running -= 1
+    this.#running -= 1
+    this.#leave(call)
+  }
+
+  #enter(call: QueuedCall): AccountCalls<Call> {
+    if (call.named !== undefined) this.#of(call.named).calls += 1
+    const own = this.#of(call.account)
+    own.calls += 1
+    return own
+  }
+
+  #of(account: AccountKey): AccountCalls<Call> {
+    const known = this.#accounts.get(account)
+    if (known !== undefined) return known
+    const made = { waiting: [], running: 0, calls: 0, lastAt: 0, lastNumber: 0 }
+    this.#accounts.set(account, made)
+    return made
+  }
+
+  #begin({ account, named }: QueuedCall, due: number): void {
+    this.#virtualTime = Math.max(this.#virtualTime, due)
+    this.#number += 1
+    this.#running += 1
+    this.#of(account).running += 1
+    this.#noteTurn(account)
+    if (named !== undefined) this.#noteTurn(named)
+  }
+
+  #noteTurn(account: AccountKey): void {
+    const own = this.#of(account)
+    own.lastAt = this.#virtualTime
+    own.lastNumber = this.#number
+  }
+
+  /** Without a call, an account starts at the virtual time, which is never before its last turn. */
+  #leave({ account, named }: QueuedCall): void {
+    this.#release(account)
+    if (named !== undefined) this.#release(named)
+    if (this.#accounts.size === 0) this.#virtualTime = 0
+  }
+
+  #release(account: AccountKey): void {
+    const own = this.#of(account)
+    own.calls -= 1
+    if (own.calls === 0) this.#accounts.delete(account)
+  }
 }
 
 /** The weight of the newest measurement in the mean. */
@@ -65,40 +212,20 @@ const newestWeight = 0.2
 const assumedSeconds = 0.02
 const longestSecondsToWait = 3600
 
-/** Returns the account with the greatest amount. `amountOf` is called once for each call. */
-const heaviest = <Call extends TurnCall>(
-  places: readonly Place<Call>[],
-  amountOf: (call: Call) => number,
-): { readonly account: AccountKey; readonly amount: number } | undefined => {
-  const amounts = new Map<AccountKey, number>()
-  for (const { call } of places) amounts.set(call.account, (amounts.get(call.account) ?? 0) + amountOf(call))
-  let most: { readonly account: AccountKey; readonly amount: number } | undefined
-  for (const [account, amount] of amounts) if (amount > (most?.amount ?? 0)) most = { account, amount }
-  return most
-}
+const sumOf = <Call>(waiting: readonly Waiting<Call>[], amountOf: (call: Call) => number): number =>
+  waiting.reduce((sum, { call }) => sum + amountOf(call), 0)
 
 /**
- * Self-clocked fair queueing. Each account that waits has a place in a virtual time, which is the length of the work
- * that an account with calls in every turn has received. A call is due at its length after the last turn of its
- * account, or after its arrival if that is later, and the call that is due first gets the next turn. So accounts with
- * calls of equal length get their turns one after the other, an account with long calls gets fewer of them, a short
- * call comes before a long one, and a long one is overtaken by no more than its own length. An account that waits does
- * not save turns for later. An account that has all its turns holds up no other.
- *
- * If more calls wait than may, the newest call of the account with the most waiting calls is refused: an account with
- * no more than an equal share of the places is never refused.
+ * A fair queue with limits. If more calls wait than may, the newest call of the account with the most waiting calls is
+ * refused: an account with no more than an equal share of the waiting calls is never refused. It has no timers: every
+ * event is passed to it, with the time in milliseconds.
  */
-export class FairTurns<Call extends TurnCall> implements TurnRule<Call> {
+export class FairTurns<Call extends TurnCall> {
   readonly #limits: TurnLimits
-  #waiting: Place<Call>[] = []
-  readonly #running = new Map<Call, number>()
-  readonly #runningOf = new Map<AccountKey, number>()
+  readonly #queue = new FairQueue<Call>()
+  readonly #startedMs = new Map<Call, number>()
   readonly #bytesOf = new Map<AccountKey, number>()
   #bytes = 0
-  #virtualTime = 0
-  /** The virtual time and the order of the last turn of accounts with calls. */
-  readonly #lastTurns = new Map<AccountKey, { readonly at: number; readonly number: number }>()
-  #number = 0
   #secondsOfUnit = assumedSeconds
   #isMeasured = false
 
@@ -107,45 +234,42 @@ export class FairTurns<Call extends TurnCall> implements TurnRule<Call> {
   }
 
   get running(): number {
-    return this.#running.size
+    return this.#queue.running
   }
 
   get waiting(): number {
-    return this.#waiting.length
+    return this.#queue.waiting
   }
 
+  /** A call arrives. It starts, waits, is refused, or takes the place of a waiting call of an account that has more. */
   add(call: Call, nowMs: number): TurnChanges<Call> {
     const { waitingPerAccount, bytesPerAccount } = this.#limits
     const held = this.#bytesOf.get(call.account) ?? 0
     if (held > 0 && held + call.bytes > bytesPerAccount) return { started: [], refused: [call] }
-    this.#number += 1
-    const place = { call, arrivedAt: this.#virtualTime, number: this.#number }
-    this.#waiting.push(place)
+    this.#queue.add(call)
     this.#hold(call, call.bytes)
     const started = this.#startNext(nowMs)
-    if (!this.#waiting.includes(place)) return { started, refused: [] }
-    const ownWaiting = this.#waiting.filter((each) => each.call.account === call.account).length
-    if (ownWaiting > waitingPerAccount) {
+    if (started.includes(call)) return { started, refused: [] }
+    if (this.#queue.waitingOf(call.account).length > waitingPerAccount) {
       this.leave(call)
       return { started, refused: [call] }
     }
     return { started, refused: this.#refuseExcess() }
   }
 
+  /** A waiting call ends its wait. Reports whether it waited. */
   leave(call: Call): boolean {
-    const at = this.#waiting.findIndex((each) => each.call === call)
-    if (at < 0) return false
-    this.#waiting.splice(at, 1)
-    this.#hold(call, -call.bytes)
-    this.#forgetTurns()
-    return true
+    const hasWaited = this.#queue.remove(call)
+    if (hasWaited) this.#hold(call, -call.bytes)
+    return hasWaited
   }
 
+  /** A call that had a turn has ended. */
   end(call: Call, nowMs: number): TurnChanges<Call> {
-    const startedMs = this.#running.get(call)
+    const startedMs = this.#startedMs.get(call)
     if (startedMs === undefined) return { started: [], refused: [] }
-    this.#running.delete(call)
-    this.#count(call, -1)
+    this.#startedMs.delete(call)
+    this.#queue.end(call)
     this.#hold(call, -call.bytes)
     const seconds = Math.max(0, nowMs - startedMs) / 1000 / call.length
     this.#secondsOfUnit = this.#isMeasured
@@ -155,10 +279,15 @@ export class FairTurns<Call extends TurnCall> implements TurnRule<Call> {
     return { started: this.#startNext(nowMs), refused: [] }
   }
 
+  /**
+   * Returns in how many seconds the work of the account that waits now has probably started, at the measured speed of
+   * the calls before. A whole number, at least 1.
+   */
   secondsToWait(account: AccountKey): number {
-    const accounts = new Set(this.#waiting.map(({ call }) => call.account)).add(account).size
+    const waiting = [...this.#queue.accountsWaiting()].map(([each]) => each)
+    const accounts = new Set(waiting).add(account).size
     const share = Math.min(this.#limits.perAccount, this.#limits.inAll / accounts)
-    const own = this.#waiting.reduce((sum, { call }) => sum + (call.account === account ? call.length : 0), 0)
+    const own = sumOf(this.#queue.waitingOf(account), ({ length }) => length)
     const seconds = Math.ceil((own * this.#secondsOfUnit) / share)
     return Math.min(longestSecondsToWait, Math.max(1, seconds))
   }
@@ -170,133 +299,43 @@ export class FairTurns<Call extends TurnCall> implements TurnRule<Call> {
     else this.#bytesOf.set(account, now)
   }
 
-  #count({ account }: Call, by: 1 | -1): void {
-    const now = (this.#runningOf.get(account) ?? 0) + by
-    if (now === 0) this.#runningOf.delete(account)
-    else this.#runningOf.set(account, now)
-  }
-
-  #lastTurnOf(call: Call): { readonly at: number; readonly number: number } {
-    const own = this.#lastTurns.get(call.account)
-    const named = call.named === undefined ? undefined : this.#lastTurns.get(call.named)
-    return { at: Math.max(own?.at ?? 0, named?.at ?? 0), number: Math.max(own?.number ?? 0, named?.number ?? 0) }
-  }
-
-  /** Of each account the call that is next among its own: a long one is overtaken only by its own length. */
-  #nextOfAccounts(): readonly Place<Call>[] {
-    const next = new Map<AccountKey, Place<Call>>()
-    for (const place of this.#waiting) {
-      const { account } = place.call
-      if ((this.#runningOf.get(account) ?? 0) >= this.#limits.perAccount) continue
-      const before = next.get(account)
-      const isBefore = before === undefined || ownOrder(place) < ownOrder(before)
-      if (isBefore) next.set(account, place)
-    }
-    return [...next.values()]
-  }
-
-  #next(): { readonly place: Place<Call>; readonly due: number } | undefined {
-    let first: { readonly place: Place<Call>; readonly due: number; readonly lastTurn: number } | undefined
-    for (const place of this.#nextOfAccounts()) {
-      const last = this.#lastTurnOf(place.call)
-      const due = Math.max(last.at, place.arrivedAt) + place.call.length
-      // Among equals the account whose last turn was earlier, then the call that arrived earlier.
-      const isFirst =
-        first === undefined ||
-        due < first.due ||
-        (due === first.due &&
-          (last.number < first.lastTurn || (last.number === first.lastTurn && place.number < first.place.number)))
-      if (isFirst) first = { place, due, lastTurn: last.number }
-    }
-    return first
-  }
+  readonly #isFull = (account: AccountKey): boolean => this.#queue.runningOf(account) >= this.#limits.perAccount
 
   #startNext(nowMs: number): readonly Call[] {
     const started: Call[] = []
-    while (this.#running.size < this.#limits.inAll) {
-      const next = this.#next()
+    while (this.#queue.running < this.#limits.inAll) {
+      const next = this.#queue.startNext(this.#isFull)
       if (next === undefined) break
-      const { call } = next.place
-      this.#waiting.splice(this.#waiting.indexOf(next.place), 1)
-      this.#running.set(call, nowMs)
-      this.#count(call, 1)
-      this.#virtualTime = Math.max(this.#virtualTime, next.due)
-      this.#number += 1
-      const turn = { at: this.#virtualTime, number: this.#number }
-      this.#lastTurns.set(call.account, turn)
-      if (call.named !== undefined) this.#lastTurns.set(call.named, turn)
-      started.push(call)
+      this.#startedMs.set(next, nowMs)
+      started.push(next)
     }
-    this.#forgetTurns()
     return started
   }
 
-  /** Without a call, an account starts at the virtual time, which is never before its last turn. */
-  #forgetTurns(): void {
-    const calls = [...this.#waiting.map(({ call }) => call), ...this.#running.keys()]
-    const present = new Set(calls.flatMap(({ account, named }) => [account, named]))
-    for (const key of this.#lastTurns.keys()) if (!present.has(key)) this.#lastTurns.delete(key)
-    if (this.#waiting.length === 0 && this.#running.size === 0) this.#virtualTime = 0
+  /** Refuses the newest call of the account with the greatest amount. */
+  #refuseNewest(amountOf: (call: Call) => number): Call | undefined {
+    let [most, newest]: [number, Waiting<Call> | undefined] = [0, undefined]
+    for (const [, waiting] of this.#queue.accountsWaiting()) {
+      const amount = sumOf(waiting, amountOf)
+      if (amount <= most) continue
+      most = amount
+      newest = waiting.reduce<Waiting<Call> | undefined>(
+        (last, each) => (amountOf(each.call) > 0 && each.number > (last?.number ?? 0) ? each : last),
+        undefined,
+      )
+    }
+    if (newest !== undefined) this.leave(newest.call)
+    return newest?.call
   }
 
   #refuseExcess(): readonly Call[] {
     const refused: Call[] = []
-    const drop = (amountOf: (call: Call) => number): boolean => {
-      const most = heaviest(this.#waiting, amountOf)
-      const newest = this.#waiting.findLast(({ call }) => call.account === most?.account && amountOf(call) > 0)
-      if (newest === undefined) return false
-      refused.push(newest.call)
-      return this.leave(newest.call)
+    for (;;) {
+      const hasTooMany = this.waiting > this.#limits.waitingInAll
+      if (!hasTooMany && this.#bytes <= this.#limits.bytesInAll) return refused
+      const call = this.#refuseNewest(hasTooMany ? () => 1 : ({ bytes }) => bytes)
+      if (call === undefined) return refused
+      refused.push(call)
     }
-    while (this.#waiting.length > this.#limits.waitingInAll) drop(() => 1)
-    while (this.#bytes > this.#limits.bytesInAll && drop(({ bytes }) => bytes));
-    return refused
-  }
-}
-
-const ownOrder = ({ call, arrivedAt }: Place<TurnCall>): number => arrivedAt + call.length
-
-/**
- * What waits, by account. Accounts are served in turn, and each in the order of its items, as `FairTurns` does with
- * calls of equal length. It is for places that are asked for with each statement or request: adding and removing cost
- * the same however many wait.
- */
-export class AccountQueue<Item> {
-  /** The account that is first is served next. */
-  readonly #accounts = new Map<AccountKey, Set<Item>>()
-  #size = 0
-
-  get size(): number {
-    return this.#size
-  }
-
-  add(account: AccountKey, item: Item): void {
-    this.#accounts.set(account, (this.#accounts.get(account) ?? new Set<Item>()).add(item))
-    this.#size += 1
-  }
-
-  /** Removes an item. One that does not wait any more is ignored. */
-  remove(account: AccountKey, item: Item): void {
-    const own = this.#accounts.get(account)
-    if (own?.delete(item) !== true) return
-    this.#size -= 1
-    if (own.size === 0) this.#accounts.delete(account)
-  }
-
-  /** Removes and returns the next item. Accounts that are full are passed over, and keep their place. */
-  removeNext(
-    isFull: (account: AccountKey) => boolean,
-  ): { readonly account: AccountKey; readonly item: Item } | undefined {
-    for (const [account, own] of this.#accounts) {
-      if (isFull(account)) continue
-      // Behind the others that wait.
-      this.#accounts.delete(account)
-      this.#accounts.set(account, own)
-      for (const item of own) {
-        this.remove(account, item)
-        return { account, item }
-      }
-    }
-    return undefined
   }
 }

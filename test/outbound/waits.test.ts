@@ -29,9 +29,9 @@ const pools: Readonly<Record<string, () => Run>> = {
   database: () => {
     const places = makeWaitQueue(1, 60_000, 'busy')
     return async (work) => {
-      await takePlace(places)
+      const account = await takePlace(places)
       await work()
-      places.release()
+      places.release(account)
     }
   },
 }

@@ -93,3 +93,14 @@ test.serial('time in which the process is stopped does not count', async (t) => 
   await waiting
   t.deepEqual(await namesIn(database, things), ['a'])
 })
+
+test('an account whose changes waited gets the turn again', async (t) => {
+  const account = () => 3
+  const { database, things } = await openScratch({ sqlite: { account, writerWaitMilliseconds: 2_000 } })
+  t.teardown(() => database.close())
+  for (const round of ['a', 'b'])
+    await Promise.all(
+      [1, 2, 3].map((at) => database.transaction((tx) => tx.run(things.add, { name: `${round}${at}` }))),
+    )
+  t.is((await namesIn(database, things)).length, 6)
+})

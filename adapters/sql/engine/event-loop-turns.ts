@@ -1,6 +1,6 @@
 import type { PauseInLongTurn } from '../../../core/kernel/clock.ts'
 import type { AccountKey } from '../../../core/kernel/turns.ts'
-import { AccountQueue } from '../../../core/kernel/turns.ts'
+import { FairQueue } from '../../../core/kernel/turns.ts'
 import { isForEveryone } from '../../outbound/account-turns.ts'
 import { currentAccount } from '../../outbound/reading-budgets.ts'
 
@@ -39,7 +39,7 @@ let step: Step | undefined
 let [latest, earlier]: (Step | undefined)[] = []
 /** When accounts that used more than their share may continue. */
 const restsUntil = new Map<AccountKey, number>()
-const waiting = new AccountQueue<() => void>()
+const queue = new FairQueue<{ readonly account: AccountKey; readonly resume: () => void }>()
 let isResuming = false
 
 const count = (nowMs: number): void => {
@@ -84,12 +84,13 @@ const usedOfTurn = (account: AccountKey, nowMs: number): number => {
 /** One in each turn: a turn lasts as long as the work of one, however many wait. Accounts get them one after the other. */
 const resumeNext = (): void => {
   const nowMs = performance.now()
-  const next = waiting.removeNext((account) => rests(account, nowMs))
+  const next = queue.startNext((account) => rests(account, nowMs))
   if (next !== undefined) {
+    queue.end(next)
     beginStep(next.account, nowMs)
-    next.item()
+    next.resume()
   }
-  isResuming = waiting.size > 0
+  isResuming = queue.waiting > 0
   if (!isResuming) return
   // All that wait rest.
   if (next === undefined) setTimeout(resumeNext, 1)
@@ -97,8 +98,8 @@ const resumeNext = (): void => {
 }
 
 const wait = (account: AccountKey): Promise<void> =>
-  new Promise((resolve) => {
-    waiting.add(account, resolve)
+  new Promise((resume) => {
+    queue.add({ account, resume })
     if (isResuming) return
     isResuming = true
     setImmediate(resumeNext)

@@ -20,6 +20,7 @@ import { makeLongReads, noLongReads, type LongReads } from './threads/sqlite-lon
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 import type { RunResult, SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './unit-of-work.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
 import { makeWaitQueue, stillMilliseconds, takePlace, type WaitingAccount, type WaitQueue } from './wait-queue.ts'
 
 export interface SqliteOptions {
@@ -159,11 +160,11 @@ const outside = (parts: Parts, statement: StatementText, binds: object, how: 'al
     parts.refuseLost()
     const result = step(writer)
     checkpoints.committed()
-    turn.release()
+    turn.release(undefined)
     return result
   } catch (error) {
-    if (isBusy(error)) return changeWhenFree(parts, step)
-    turn.release()
+    if (isBusy(error)) return changeWhenFree(parts, step, undefined)
+    turn.release(undefined)
     throw toThrown(error)
   }
 }
@@ -208,19 +209,23 @@ const readNow = <A>(parts: Parts, step: (connection: SqliteConnection) => A): A 
 }
 
 const waitAndChange = async <A>(parts: Parts, step: (connection: SqliteConnection) => A): Promise<A> => {
-  await takePlace(parts.turn)
-  return changeWhenFree(parts, step)
+  const account = await takePlace(parts.turn)
+  return changeWhenFree(parts, step, account)
 }
 
-/** Runs a change. The caller holds the turn, which is released here. */
-const changeWhenFree = async <A>(parts: Parts, step: (connection: SqliteConnection) => A): Promise<A> => {
+/** Runs a change. The caller holds the turn for the account. The turn is released here. */
+const changeWhenFree = async <A>(
+  parts: Parts,
+  step: (connection: SqliteConnection) => A,
+  account: AccountKey,
+): Promise<A> => {
   try {
     parts.refuseLost()
     const result = await untilNotBusy(parts, () => step(parts.writer))
     parts.checkpoints.committed()
     return result
   } finally {
-    parts.turn.release()
+    parts.turn.release(account)
   }
 }
 
@@ -252,7 +257,7 @@ const untilNotBusy = async <A>(parts: Parts, step: () => A): Promise<A> => {
 const transaction = async <A>(parts: Parts, work: (tx: SqlRunner) => Promise<A>): Promise<A> => {
   const { raw } = parts.writer
   parts.surroundings.refuseInside()
-  await takePlace(parts.turn)
+  const account = await takePlace(parts.turn)
   const state: TransactionState = { open: true, broken: undefined }
   try {
     parts.refuseLost()
@@ -269,7 +274,7 @@ const transaction = async <A>(parts: Parts, work: (tx: SqlRunner) => Promise<A>)
       if (raw.inTransaction) raw.exec('rollback')
     }
   } finally {
-    parts.turn.release()
+    parts.turn.release(account)
   }
 }
 
@@ -301,7 +306,7 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
 /** In memory there is only one connection, whose turn the session keeps until it is closed. */
 const openSchemaSession = async (parts: Parts): Promise<SchemaSession> => {
   const shared = parts.reader === parts.writer
-  if (shared) await takePlace(parts.turn)
+  const account = shared ? await takePlace(parts.turn) : undefined
   const connection = shared ? parts.writer : openSqliteConnection(parts.path, 'read-write')
   return {
     execute: async (sql, binds) => {
@@ -317,7 +322,7 @@ const openSchemaSession = async (parts: Parts): Promise<SchemaSession> => {
       yield* connection.raw.prepare<[], readonly unknown[]>(sql).raw().safeIntegers().iterate()
     },
     close: async () => {
-      if (shared) parts.turn.release()
+      if (shared) parts.turn.release(account)
       else connection.raw.close()
     },
   }

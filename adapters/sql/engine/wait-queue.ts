@@ -1,6 +1,6 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import type { AccountKey } from '../../../core/kernel/turns.ts'
-import { AccountQueue } from '../../../core/kernel/turns.ts'
+import { FairQueue } from '../../../core/kernel/turns.ts'
 import { isForEveryone, startWait } from '../../outbound/account-turns.ts'
 
 /** The numbers of taken and free places, and of waiting callers. */
@@ -25,8 +25,8 @@ export interface WaitQueue {
    * time.
    */
   take(done: (error: Unavailable | undefined, account: AccountKey) => void): void
-  /** @param account the one that `take` passed. */
-  release(account?: AccountKey): void
+  /** @param account the one that `take` passed; undefined after `tryTake`. */
+  release(account: AccountKey): void
   load(): QueueLoad
 }
 
@@ -41,6 +41,7 @@ export interface WaitOptions {
 export type WaitingAccount = () => AccountKey
 
 interface Waiter {
+  readonly account: AccountKey
   readonly done: (error: Unavailable | undefined) => void
   timer: NodeJS.Timeout
 }
@@ -54,9 +55,6 @@ export const stillMilliseconds = 100
 /**
  * The holders of the places stand still with this process. So a wait is longer by the time in which the process stood
  * still.
- *
- * Accounts take turns as in `FairTurns` with calls of equal length, which would cost as much as a statement where some
- * hundred wait.
  * @param message the message of the `Unavailable` that a caller gets after a timeout.
  */
 export const makeWaitQueue = (
@@ -65,25 +63,21 @@ export const makeWaitQueue = (
   message: string,
   { account: accountOf = () => undefined, perAccount = places }: WaitOptions = {},
 ): WaitQueue => {
-  let free = places
-  const held = makeHeld(perAccount < places ? perAccount : undefined)
-  const waiters = new AccountQueue<Waiter>()
+  const queue = new FairQueue<Waiter>()
+  const isFull = (account: AccountKey): boolean => account !== undefined && queue.runningOf(account) >= perAccount
   let [waits, waitSeconds] = [0, 0]
   const tryTakeFor = (account: AccountKey): boolean => {
-    if (free === 0 || held.isFull(account)) return false
-    free--
-    held.add(account)
+    if (queue.running >= places || isFull(account)) return false
+    queue.start({ account })
     waits++
     return true
   }
   const grant = (): void => {
-    for (;;) {
-      const next = free === 0 ? undefined : waiters.removeNext(held.isFull)
+    while (queue.running < places) {
+      const next = queue.startNext(isFull)
       if (next === undefined) return
-      free--
-      held.add(next.account)
-      clearTimeout(next.item.timer)
-      next.item.done(undefined)
+      clearTimeout(next.timer)
+      next.done(undefined)
     }
   }
   return {
@@ -103,44 +97,32 @@ export const makeWaitQueue = (
         waitSeconds += (performance.now() - since) / 1000
         done(error, account)
       }
-      const waiter: Waiter = { done: granted, timer: start(waitMilliseconds) }
+      const waiter: Waiter = { account, done: granted, timer: start(waitMilliseconds) }
       const end = (late: number): void => {
         if (late > stillMilliseconds) return void (waiter.timer = start(Math.min(late, waitMilliseconds)))
-        waiters.remove(account, waiter)
+        queue.remove(waiter)
         granted(new Unavailable(message))
       }
-      waiters.add(account, waiter)
+      queue.add(waiter)
     },
     release: (account) => {
-      free++
-      held.remove(account)
+      queue.end({ account })
       grant()
     },
-    load: () => ({ used: places - free, free, waiting: waiters.size, waits, waitSeconds }),
+    load: () => ({
+      used: queue.running,
+      free: places - queue.running,
+      waiting: queue.waiting,
+      waits,
+      waitSeconds,
+    }),
   }
 }
 
-/** The places of each account. Without a limit they are not counted. */
-const makeHeld = (limit: number | undefined) => {
-  const places = new Map<AccountKey, number>()
-  const isCounted = (account: AccountKey): boolean => limit !== undefined && account !== undefined
-  return {
-    isFull: (account: AccountKey): boolean =>
-      limit !== undefined && account !== undefined && (places.get(account) ?? 0) >= limit,
-    add: (account: AccountKey): void => {
-      if (isCounted(account)) places.set(account, (places.get(account) ?? 0) + 1)
-    },
-    remove: (account: AccountKey): void => {
-      if (!isCounted(account)) return
-      const left = (places.get(account) ?? 0) - 1
-      if (left > 0) places.set(account, left)
-      else places.delete(account)
-    },
-  }
-}
-
-/** Takes a place; returns a promise. */
-export const takePlace = (queue: WaitQueue): Promise<void> =>
+/** Takes a place; resolves with the account that has it, for `release`. */
+export const takePlace = (queue: WaitQueue): Promise<AccountKey> =>
   queue.tryTake()
-    ? Promise.resolve()
-    : new Promise((resolve, reject) => queue.take((error) => (error === undefined ? resolve() : reject(error))))
+    ? Promise.resolve(undefined)
+    : new Promise((resolve, reject) =>
+        queue.take((error, account) => (error === undefined ? resolve(account) : reject(error))),
+      )

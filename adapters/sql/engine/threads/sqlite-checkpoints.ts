@@ -79,12 +79,12 @@ export const makeCheckpoints = (
   }
   const copyAll = async (): Promise<void> => {
     await copy()
-    await takePlace(turn)
+    const account = await takePlace(turn)
     try {
       const { written, copied } = look()
       if (written > copied && !isClosed) await copy()
     } finally {
-      turn.release()
+      turn.release(account)
     }
   }
   const start = async (): Promise<void> => {

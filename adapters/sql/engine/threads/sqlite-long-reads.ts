@@ -7,7 +7,7 @@ import type { OpenedFile } from './checkpoint-thread.ts'
 import { bindValues, encodeForSqlite } from '../prepare.ts'
 import { readDriverRows, withLastingPlan } from '../sqlite-connection.ts'
 import type { AskedRows, ReadPiece } from './sqlite-reader-thread.ts'
-import type { WaitQueue } from '../wait-queue.ts'
+import { takePlace, type WaitQueue } from '../wait-queue.ts'
 
 /**
  * Reads of SQLite that keep the main thread for long. A statement that did so once runs on a thread with a connection
@@ -90,9 +90,7 @@ export const makeLongReads = (file: OpenedFile, turn: WaitQueue): LongReads => {
   }
 
   const readInTurn = async (statement: StatementText, binds: object): Promise<unknown[]> => {
-    const account = await new Promise<Parameters<WaitQueue['release']>[0]>((resolve, reject) =>
-      turn.take((error, granted) => (error === undefined ? resolve(granted) : reject(error))),
-    )
+    const account = await takePlace(turn)
     try {
       return await readAlone(statement, binds)
     } finally {
