@@ -1,4 +1,5 @@
 import type { Failure, FailureKind, FailureSubject } from '../../../core/kernel/failure.ts'
+import { Busy, Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
@@ -156,4 +157,17 @@ export const internalError: Refusal = {
   status: 500,
   code: 'InternalError',
   message: 'Internal error. The log contains the request id.',
+}
+
+/** Returns the refusal for a thrown error. Those that callers can know are failures of the same table. */
+export const refusalOfThrown = (error: unknown): Refusal => {
+  if (error instanceof Overtaken) return refusalOf({ tag: 'Overtaken', kind: 'Conflict', message: error.message })
+  if (!(error instanceof Unavailable)) return internalError
+  const { message, retryAfterSeconds } = error
+  return refusalOf({
+    tag: error instanceof Busy ? 'Busy' : 'Unavailable',
+    kind: 'Unavailable',
+    message,
+    retryAfterSeconds,
+  })
 }

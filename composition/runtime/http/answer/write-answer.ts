@@ -12,7 +12,7 @@ import type { RequestContext } from '../request/request-context.ts'
 import { noteRefusal } from '../request/request-context.ts'
 import type { Dialect, Refusal } from '../failure-response.ts'
 import type { Answer } from './packed-answer.ts'
-import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
+import { errorBody, internalError, operationPage, refusalOfThrown } from '../failure-response.ts'
 
 /** The most that is written at once, in bytes. */
 export const pieceBytes = 65_536
@@ -388,14 +388,6 @@ export const answerError = (
   noteRefusal(context, refused)
   if (res.headersSent) res.destroy()
   else writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
-}
-
-const refusalOfThrown = (error: unknown): Refusal => {
-  if (error instanceof Overtaken) return refusal(409, 'Overtaken', error.message)
-  if (!(error instanceof Unavailable)) return internalError
-  return refusal(503, error instanceof Busy ? 'Busy' : 'Unavailable', error.message, {
-    headers: { 'Retry-After': String(error.retryAfterSeconds) },
-  })
 }
 
 /** Logs an error as it is. The log decides which of its fields, including its causes, it writes. */
