@@ -1,10 +1,10 @@
-import type { TimeSlices } from '../../core/kernel/clock.ts'
 import { fromWireJson } from '../../core/kernel/json.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { AccountKey } from '../../core/kernel/turns.ts'
 import { makeBoundedThreads, WorkStopped } from './bounded-threads.ts'
 import type { JsonPiece } from './json-pieces.ts'
 import { joinPieces, JsonUnreadable } from './json-pieces.ts'
+import { makeTimeSlices } from './time-slices.ts'
 import { programUrl } from '../system/processes.ts'
 
 export interface JsonJob {
@@ -38,18 +38,7 @@ const isShort = (bytes: Uint8Array): boolean => {
 const program = programUrl('./json-thread', import.meta.url)
 
 /** Each piece of a value is parsed in a turn of its own. */
-const turnByTurn: TimeSlices = {
-  run: (work) =>
-    new Promise((resolve, reject) => {
-      setImmediate(() => {
-        try {
-          resolve(work())
-        } catch (error) {
-          reject(error as Error)
-        }
-      })
-    }),
-}
+const turnByTurn = makeTimeSlices(0)
 
 /** Only an object or an array takes long to parse. */
 const isContainer = (bytes: Uint8Array): boolean =>

@@ -18,7 +18,7 @@ export interface ThreadsOptions {
   readonly data?: unknown
 }
 
-export interface ThreadJob {
+interface ThreadJob {
   /** Ends the thread of the job, and no other. */
   readonly signal?: AbortSignal
   /** What is transferred rather than copied: this thread does not use it again. */

@@ -2,7 +2,7 @@ import type { ManifestObject } from '../../core/formats/kubernetes/objects.ts'
 import { objectsOf } from '../../core/packages/releases/kubernetes-objects.ts'
 import { unwrap } from '../support/outcome.ts'
 import { makeChartTexts, makeChartThreads, makeTextDiff } from '../../adapters/charts/chart-threads.ts'
-import { makeTimeSlices } from '../../adapters/helm/records/time-slices.ts'
+import { makeTimeSlices } from '../../adapters/outbound/time-slices.ts'
 
 // An idle thread keeps no process alive, so nobody has to end them.
 const threads = makeChartThreads({ jobMilliseconds: 120_000 })

@@ -28,7 +28,7 @@ import {
   unpackedSize,
   unpackSync,
 } from './record-payload.ts'
-import { makeTimeSlices } from './time-slices.ts'
+import { makeTimeSlices } from '../../outbound/time-slices.ts'
 import { programUrl } from '../../system/processes.ts'
 
 /** Headers by cluster record, object and resourceVersion. Under one key the header never changes. */

@@ -1,5 +1,5 @@
 import { isInRange } from '../../../adapters/charts/versions.ts'
-import { makeTimeSlices } from '../../../adapters/helm/records/time-slices.ts'
+import { makeTimeSlices } from '../../../adapters/outbound/time-slices.ts'
 import { ProfileJudgePort } from '../../../core/hubs/clustersets/ports.ts'
 import { makeFeatureClaims } from '../../../core/hubs/featuresets/claims.ts'
 import { makeProfileJudge } from '../../../core/hubs/featuresets/profiles.ts'

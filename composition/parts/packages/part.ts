@@ -13,7 +13,7 @@ import { embedSource, builtInEditors, embeddedEditorCharts } from '../../../adap
 import { makeRe2NamePatterns } from '../../../adapters/helm/records/name-patterns.ts'
 import { gzipRecordSizes } from '../../../adapters/helm/records/record-payload.ts'
 import { makeHelmReleaseStore } from '../../../adapters/helm/records/release-store.ts'
-import { makeTimeSlices } from '../../../adapters/helm/records/time-slices.ts'
+import { makeTimeSlices } from '../../../adapters/outbound/time-slices.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import type { GuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'

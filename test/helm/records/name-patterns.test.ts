@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { makeRe2NamePatterns } from '../../../adapters/helm/records/name-patterns.ts'
-import { makeTimeSlices } from '../../../adapters/helm/records/time-slices.ts'
+import { makeTimeSlices } from '../../../adapters/outbound/time-slices.ts'
 import { shown, tagOf, unwrap } from '../../support/outcome.ts'
 
 const patterns = makeRe2NamePatterns(makeTimeSlices(4))

@@ -1,4 +1,4 @@
-import type { TimeSlices } from '../../../core/kernel/clock.ts'
+import type { TimeSlices } from '../../core/kernel/clock.ts'
 
 /** @param sliceMilliseconds how long work continues before other work can run. */
 export const makeTimeSlices = (sliceMilliseconds: number): TimeSlices => {
