@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { TimeSlices } from '../../core/kernel/clock.ts'
-import type { AccountKey } from '../../core/kernel/turns.ts'
+import type { AccountKey } from '../../core/kernel/fair-queue.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import type { Chart, ChartTexts, ChartTools } from '../../core/packages/charts/ports.ts'
@@ -57,7 +57,7 @@ export class ChartWorkRefused extends Error {}
  */
 export interface ChartThreads {
   /**
-   * Throws ChartWorkRefused, WorkStopped, and what AccountTurns throws.
+   * Throws ChartWorkRefused, WorkStopped, and what the limiter throws.
    * @param signal ends the wait for a thread; by default the one of the surrounding request.
    */
   run<Kind extends ChartJob['kind']>(

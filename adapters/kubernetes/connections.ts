@@ -8,8 +8,8 @@ import type { ClusterConnection, ClusterCredential, GatewayRoute } from '../../c
 import { gatewayGroup, gatewayRoot } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
-import type { AccountKey } from '../../core/kernel/turns.ts'
-import { FairQueue } from '../../core/kernel/turns.ts'
+import type { AccountKey } from '../../core/kernel/fair-queue.ts'
+import { FairQueue } from '../../core/kernel/fair-queue.ts'
 import { definedFields, textAt } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 

@@ -4,7 +4,7 @@ import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { LicenseContent, LicenseSigner } from '../../core/contracts/ports.ts'
 import type { ReadLicense, ReadRevocations } from '../../core/contracts/types.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { makeAccountTurns } from '../outbound/account-turns.ts'
+import { makeAccountLimiter } from '../outbound/account-limiter.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
 import { programUrl } from '../system/processes.ts'
 import { makeThreads } from '../system/threads.ts'
@@ -61,7 +61,7 @@ const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 /** A signature takes milliseconds: who comes next waits for no longer than one. */
 const makeSigning = (threads: number) => ({
   threads: makeThreads({ program, threads, idleMilliseconds: 60_000 }),
-  turns: makeAccountTurns({
+  limiter: makeAccountLimiter({
     pool: 'licenses',
     inAll: threads,
     perAccount: threads,
@@ -82,8 +82,8 @@ export const makeLicenseSigner = ({
 }: Pick<ReadingBudgets, 'account' | 'signal'> = noCaller): ThreadedLicenseSigner => {
   const [lists, licenses] = [makeSigning(1), makeSigning(signingThreads)]
   const run = async <A>(task: SigningTask): Promise<A> => {
-    const { threads, turns } = task.kind === 'revocations' ? lists : licenses
-    return turns.run({ account: account(), signal: signal() }, async () => (await threads.run('resultOf', task)) as A)
+    const { threads, limiter } = task.kind === 'revocations' ? lists : licenses
+    return limiter.run({ account: account(), signal: signal() }, async () => (await threads.run('resultOf', task)) as A)
   }
   return {
     async makeAuthority({ organization, notBefore, notAfter }) {
@@ -111,7 +111,7 @@ export const makeLicenseSigner = ({
         .update(toWireJson([authorityId, content]))
         .digest('hex'),
     load: () => {
-      const [ofLists, ofLicenses] = [lists.turns.load(), licenses.turns.load()]
+      const [ofLists, ofLicenses] = [lists.limiter.load(), licenses.limiter.load()]
       const sum = (key: keyof PoolLoad): number => ofLists[key] + ofLicenses[key]
       return {
         running: sum('running'),

@@ -1,9 +1,9 @@
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import { makeThreads, type ThreadsOptions } from '../system/threads.ts'
-import type { AccountTurnLimits, AskedTurn } from './account-turns.ts'
-import { makeAccountTurns } from './account-turns.ts'
+import type { AccountLimits, AskedTurn } from './account-limiter.ts'
+import { makeAccountLimiter } from './account-limiter.ts'
 
-export interface BoundedThreadsOptions extends Omit<AccountTurnLimits, 'inAll'>, Omit<ThreadsOptions, 'data'> {
+export interface BoundedThreadsOptions extends Omit<AccountLimits, 'inAll'>, Omit<ThreadsOptions, 'data'> {
   /** The module of the threads. It exports `answerTo`, which does one job. */
   readonly program: URL
   readonly threads: number
@@ -26,7 +26,7 @@ interface AskedJob extends Pick<AskedTurn, 'account' | 'signal' | 'bytes'> {
  */
 export interface BoundedThreads {
   /**
-   * Throws WorkStopped, what AccountTurns throws, and what the job throws. Jobs with fewer bytes come before those with
+   * Throws WorkStopped, what the limiter throws, and what the job throws. Jobs with fewer bytes come before those with
    * more. `bytes` is the size of the moved buffers unless it is given.
    */
   run(asked: AskedJob, job: object): Promise<unknown>
@@ -42,7 +42,7 @@ const stopped = (): WorkStopped => new WorkStopped('The service stops.')
 export const makeBoundedThreads = (options: BoundedThreadsOptions): BoundedThreads => {
   const threads = makeThreads(options)
   // Each running job has a thread, so the time of a job starts when it gets one.
-  const turns = makeAccountTurns({ ...options, inAll: options.threads })
+  const limiter = makeAccountLimiter({ ...options, inAll: options.threads })
   let isClosed = false
 
   const start = async (job: object, moved: readonly ArrayBuffer[]): Promise<unknown> => {
@@ -58,9 +58,9 @@ export const makeBoundedThreads = (options: BoundedThreadsOptions): BoundedThrea
 
   return {
     run({ moved = [], bytes = moved.reduce((sum, { byteLength }) => sum + byteLength, 0), ...asked }, job) {
-      return turns.run({ ...asked, bytes, length: 1 + bytes / bytesOfUnit }, () => start(job, moved))
+      return limiter.run({ ...asked, bytes, length: 1 + bytes / bytesOfUnit }, () => start(job, moved))
     },
-    load: () => turns.load(),
+    load: () => limiter.load(),
     async close() {
       isClosed = true
       await threads.close()

@@ -1,6 +1,6 @@
 import { fromWireJson } from '../../core/kernel/json.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
-import type { AccountKey } from '../../core/kernel/turns.ts'
+import type { AccountKey } from '../../core/kernel/fair-queue.ts'
 import { makeBoundedThreads, WorkStopped } from './bounded-threads.ts'
 import type { JsonPiece } from './json-pieces.ts'
 import { joinPieces, JsonUnreadable } from './json-pieces.ts'
@@ -16,7 +16,7 @@ export type JsonAnswer = { readonly piece: JsonPiece | undefined } | { readonly 
 export interface JsonReader {
   /**
    * Returns the value; undefined if the text is no JSON. Throws JsonUnreadable for a text that is too large an object,
-   * is nested too deeply, or takes too long, and what AccountTurns throws.
+   * is nested too deeply, or takes too long, and what the limiter throws.
    * @param signal ends the wait for a thread.
    */
   parse(bytes: Uint8Array, account: AccountKey, signal?: AbortSignal): Promise<unknown>

@@ -6,8 +6,8 @@ import { networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { PoolLoad } from '../../core/platform/ports.ts'
-import type { AccountKey } from '../../core/kernel/turns.ts'
-import { makeAccountTurns } from './account-turns.ts'
+import type { AccountKey } from '../../core/kernel/fair-queue.ts'
+import { makeAccountLimiter } from './account-limiter.ts'
 
 /** Passes the addresses of a name, or an error with the codes of `getaddrinfo`. */
 export type Resolver = (
@@ -215,7 +215,7 @@ class LookUp {
 /** Returns a resolver that asks DNS servers for what the hosts file does not have. */
 export const makeNameResolver = (options: NameResolverOptions = {}): NameResolver => {
   const { account = () => undefined, servers, deadlineMilliseconds = 5_000, otherFamilyMilliseconds = 500 } = options
-  const turns = makeAccountTurns(limits)
+  const limiter = makeAccountLimiter(limits)
   const hosts = watched(options.hostsFile ?? systemFiles.hosts, readHosts)
   const rules = watched(options.configurationFile ?? systemFiles.configuration, readSearchRules)
 
@@ -242,7 +242,7 @@ export const makeNameResolver = (options: NameResolverOptions = {}): NameResolve
     const known = withoutDns(hostname, family)
     if (known.length > 0) return inOrder(known)
     if (isIP(hostname) !== 0 || isLocal(hostname.toLowerCase().replace(/\.$/, ''))) throw failure('ENOTFOUND', hostname)
-    const answer = await turns
+    const answer = await limiter
       .run({ account: account() }, () => ask(hostname, family))
       .catch((): Answered => ({ kind: 'failed' }))
     if (answer.kind !== 'addresses') throw failure(answer.kind === 'absent' ? 'ENOTFOUND' : 'EAI_AGAIN', hostname)
@@ -250,7 +250,7 @@ export const makeNameResolver = (options: NameResolverOptions = {}): NameResolve
   }
 
   return {
-    load: turns.load,
+    load: limiter.load,
     lookup: (hostname, { family = 0 }, done) => {
       // The callback is called outside of the promise, so that what it throws is not lost.
       find(hostname, family).then(

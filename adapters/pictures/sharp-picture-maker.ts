@@ -22,7 +22,7 @@ const isWebp = (bytes: Uint8Array): boolean =>
 const libvips = async () => (await import('sharp')).default
 
 /** Runs work on a picture of so many bytes in turn. Throws Busy if too much work of the caller waits. */
-export type DrawInTurn = <A>(bytes: number, work: () => Promise<A>) => Promise<A>
+export type DrawInQueue = <A>(bytes: number, work: () => Promise<A>) => Promise<A>
 
 const draw = async (bytes: Uint8Array, side: number): Promise<Buffer | undefined> => {
   try {
@@ -91,7 +91,7 @@ const plainBytes = (buffer: Buffer): Uint8Array => new Uint8Array(buffer.buffer,
  * PictureMaker on libvips. A picture of a hundred kilobytes can take a core for most of a second, on the threads that
  * also serve files and name resolution. Pictures are therefore processed in turn, and refused if too many wait.
  */
-export const makeSharpPictureMaker = (inTurn: DrawInTurn): PictureMaker => ({
+export const makeSharpPictureMaker = (inTurn: DrawInQueue): PictureMaker => ({
   async square(bytes, side) {
     const isTaken = signatures.some((signature) => startsWith(bytes, signature)) || isWebp(bytes)
     if (!isTaken) return left(PictureRefused('Send a picture as PNG, JPEG, GIF or WebP.'))

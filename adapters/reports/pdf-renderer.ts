@@ -8,7 +8,7 @@ import type {
   ReportSummary,
   ReportTable,
 } from '../../core/usage/reports/ports.ts'
-import { makeAccountTurns } from '../outbound/account-turns.ts'
+import { makeAccountLimiter } from '../outbound/account-limiter.ts'
 import { programUrl } from '../system/processes.ts'
 import { makeThreads } from '../system/threads.ts'
 
@@ -93,7 +93,7 @@ export const makePdfRenderer = ({
   heapMegabytes = 128,
 }: PdfRendererOptions = {}): PdfRenderer => {
   const thread = makeThreads({ program, idleMilliseconds: 60_000, heapMegabytes, youngMegabytes: 8 })
-  const turns = makeAccountTurns({
+  const limiter = makeAccountLimiter({
     pool: 'reports',
     inAll: 1,
     perAccount: 1,
@@ -146,14 +146,14 @@ export const makePdfRenderer = ({
   return {
     async *render(content, signal) {
       // The time of a report counts from its start, so that it does not wait for the thread.
-      const end = await turns.enter({ account: undefined, signal })
+      const end = await limiter.enter({ account: undefined, signal })
       try {
         yield* write(content, signal)
       } finally {
         end()
       }
     },
-    load: turns.load,
+    load: limiter.load,
     close: thread.close,
   }
 }

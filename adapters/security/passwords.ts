@@ -6,7 +6,7 @@ import { parseOptions } from '@node-rs/argon2'
 import type * as languageCommon from '@zxcvbn-ts/language-common'
 import type { CommonPasswords, PasswordHasher } from '../../core/identity/ports.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
-import { makeAccountTurns } from '../outbound/account-turns.ts'
+import { makeAccountLimiter } from '../outbound/account-limiter.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
 import { programUrl } from '../system/processes.ts'
 import { makeThreads } from '../system/threads.ts'
@@ -81,7 +81,7 @@ const placeOfNamed = (named: number | string | undefined): number | string | und
 /** One queue for the whole process, because the machine's cores are shared. */
 export const makeHashingQueue = ({ share = (total) => total, caller }: HashingQueueOptions = {}): HashingQueue => {
   const atOnce = Math.max(1, share(hashingConcurrency()))
-  const turns = makeAccountTurns({
+  const limiter = makeAccountLimiter({
     pool: 'passwords',
     inAll: atOnce,
     // A hash is short: who comes next waits for no longer than one.
@@ -91,8 +91,8 @@ export const makeHashingQueue = ({ share = (total) => total, caller }: HashingQu
   })
   return {
     run: (named, work) =>
-      turns.run({ account: caller?.account(), named: placeOfNamed(named), signal: caller?.signal() }, work),
-    load: turns.load,
+      limiter.run({ account: caller?.account(), named: placeOfNamed(named), signal: caller?.signal() }, work),
+    load: limiter.load,
   }
 }
 

@@ -4,8 +4,8 @@ import type { ClientRequest } from 'node:http'
 import type { Context, Span } from '@opentelemetry/api'
 import type { ReadableSpan, Sampler, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { OpenSpan, SpanAttributes, SpanStart, TraceContext, Tracing } from '../../core/platform/ports.ts'
-import type { EndedWait } from '../outbound/account-turns.ts'
-import { endedWaits } from '../outbound/account-turns.ts'
+import type { EndedWait } from '../outbound/account-limiter.ts'
+import { endedWaits } from '../outbound/account-limiter.ts'
 
 export interface OtlpOptions {
   /** Address of the receiver, without the path `/v1/traces`. */

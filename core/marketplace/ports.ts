@@ -389,14 +389,14 @@ export interface NotificationLimits {
 export const NotificationLimitsPort = portKey<NotificationLimits>('marketplace.NotificationLimits')
 
 /** Bounds how many notifications are carried out, and wait, at the same time. Networks of senders take turns. */
-export interface NotificationTurns {
+export interface NotificationLimiter {
   /**
    * Runs the work when its turn comes. Throws `Busy`, and does nothing, at once if too many of the sender wait already,
    * or if the turn does not come in time.
    */
   run<A>(work: () => Promise<A>): Promise<A>
 }
-export const NotificationTurnsPort = portKey<NotificationTurns>('marketplace.NotificationTurns')
+export const NotificationLimiterPort = portKey<NotificationLimiter>('marketplace.NotificationLimiter')
 
 /** A link to an archive, as a request has it. */
 export interface ArchiveLink {

@@ -13,7 +13,7 @@ import {
   NotificationDigestPort,
   NotificationInboxPort,
   NotificationLimitsPort,
-  NotificationTurnsPort,
+  NotificationLimiterPort,
   ProviderMessageCountersPort,
   PushTokensPort,
   TopicMessagesPort,
@@ -34,7 +34,7 @@ export const messageGroup = defineGroup({
     settings: MarketplaceSettingsPort,
     counters: ProviderMessageCountersPort,
     tokens: PushTokensPort,
-    turns: NotificationTurnsPort,
+    limiter: NotificationLimiterPort,
     unitOfWork: MarketplaceUnitOfWorkPort,
   },
   routes: (given) => {

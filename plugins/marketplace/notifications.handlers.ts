@@ -8,7 +8,7 @@ import {
   refusalOfDeployment,
   refuseSender,
 } from '../../core/marketplace/notifications/notifications.ts'
-import type { NotificationLimits, NotificationSenders, NotificationTurns } from '../../core/marketplace/ports.ts'
+import type { NotificationLimits, NotificationSenders, NotificationLimiter } from '../../core/marketplace/ports.ts'
 import {
   ArchiveLinksPort,
   ClaimAllowancePort,
@@ -22,7 +22,7 @@ import {
   NotificationLimitsPort,
   NotificationRefused,
   NotificationSendersPort,
-  NotificationTurnsPort,
+  NotificationLimiterPort,
 } from '../../core/marketplace/ports.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
@@ -89,10 +89,10 @@ const bySecretOrTest = ({ settings, senders, limits }: AdmissionDeps): Admitting
 
 /** Returns the use case in the turns of notifications. The sender is proven, and the body is read, before it waits. */
 const inTurn =
-  ({ turns }: { readonly turns: NotificationTurns }) =>
+  ({ limiter }: { readonly limiter: NotificationLimiter }) =>
   <C, I, F extends Failure, A>(useCase: (call: C, input: I) => Outcome<F, A>) =>
   (call: C, input: I): Outcome<F, A> =>
-    turns.run(() => useCase(call, input))
+    limiter.run(() => useCase(call, input))
 
 /** The notifications of the marketplaces. */
 export const notificationGroup = defineGroup({
@@ -107,7 +107,7 @@ export const notificationGroup = defineGroup({
     log: LogPort,
     senders: NotificationSendersPort,
     settings: MarketplaceSettingsPort,
-    turns: NotificationTurnsPort,
+    limiter: NotificationLimiterPort,
     unitOfWork: MarketplaceUnitOfWorkPort,
   },
   routes: (given) => {

@@ -57,7 +57,7 @@ export const bars = {
   metricsHook: atLeast(0.7, 0.85),
   twoProcessors: atLeast(1.7, 1.8),
   backup: atMost(300, 60, ' s'),
-  fairTurns: atMost(3, 1.5),
+  fairLimiter: atMost(3, 1.5),
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */

@@ -19,7 +19,7 @@ import { exec, watch } from './rows/proxy-streams.ts'
 import { releaseLists } from './rows/release-lists.ts'
 import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
-import { fairTurns } from './rows/fair-turns.ts'
+import { fairLimiter } from './rows/fair-queue.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { backup } from './rows/backup.ts'
 import { startTime } from './rows/start-time.ts'
@@ -69,7 +69,7 @@ const rows: Readonly<
   33: { measure: traces, sides: 2, extraSeconds: 10 },
   34: { measure: twoWorkers, sides: 12, extraSeconds: 150 },
   35: { measure: backup, sides: 0, extraSeconds: 150 },
-  36: { measure: fairTurns, sides: 8, extraSeconds: 30 },
+  36: { measure: fairLimiter, sides: 8, extraSeconds: 30 },
   37: { measure: twoInstances, sides: 6, extraSeconds: 120 },
   38: { measure: growth, sides: 4, extraSeconds: 60 },
 }

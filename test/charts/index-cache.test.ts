@@ -2,7 +2,7 @@ import test from 'ava'
 import type { ChartThreads } from '../../adapters/charts/chart-threads.ts'
 import { makeIndexCache } from '../../adapters/charts/repositories/http-repository.ts'
 import { IndexRefused, packIndex, readIndex, unpackIndex } from '../../adapters/charts/repositories/repository-index.ts'
-import type { AccountKey } from '../../core/kernel/turns.ts'
+import type { AccountKey } from '../../core/kernel/fair-queue.ts'
 import type { GuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
 
 const indexOf = (versions: number): string =>

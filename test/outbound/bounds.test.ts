@@ -1,6 +1,6 @@
 import test from 'ava'
 import * as fc from 'fast-check'
-import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
+import { makeAccountLimiter } from '../../adapters/outbound/account-limiter.ts'
 import { joinPieces, JsonUnreadable, piecesOf } from '../../adapters/outbound/json-pieces.ts'
 import { makeJsonReader } from '../../adapters/outbound/json-reader.ts'
 import { makeReadingBudgets, OverBudget } from '../../adapters/outbound/reading-budgets.ts'
@@ -13,7 +13,7 @@ const unsettled = () => Promise.withResolvers<void>()
 const quick = async (): Promise<void> => undefined
 
 test('an excess call is Busy with Retry-After, and a failed one frees its slot', async (t) => {
-  const turns = makeAccountTurns({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
+  const turns = makeAccountLimiter({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
   const first = unsettled()
   const running = turns.run({ account: 1 }, () => first.promise)
   const late = turns.run({ account: 1 }, quick)
@@ -28,7 +28,7 @@ test('an excess call is Busy with Retry-After, and a failed one frees its slot',
 })
 
 test('a caller that leaves gives its waiting place back, and its work does not start', async (t) => {
-  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
+  const turns = makeAccountLimiter({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
   const first = unsettled()
   const order: string[] = []
   const note = (name: string) => async (): Promise<void> => void order.push(name)
@@ -50,7 +50,7 @@ test('a caller that leaves gives its waiting place back, and its work does not s
 })
 
 test('a waiting call that another account pushes out is Busy', async (t) => {
-  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 9, waitingInAll: 4 })
+  const turns = makeAccountLimiter({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 9, waitingInAll: 4 })
   const first = unsettled()
   const running = turns.run({ account: 1 }, () => first.promise)
   const flood = Array.from({ length: 4 }, () => turns.run({ account: 1 }, quick))

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import test from 'ava'
-import type { AccountKey } from '../../core/kernel/turns.ts'
+import type { AccountKey } from '../../core/kernel/fair-queue.ts'
 import { EgressRefused, makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import type { NameResolver, NameResolverOptions } from '../../adapters/outbound/name-resolver.ts'
 import {

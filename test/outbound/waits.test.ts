@@ -3,23 +3,23 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import { makeSlots } from '../../adapters/helm/process/limits.ts'
-import type { EndedWait } from '../../adapters/outbound/account-turns.ts'
-import { endedWaits, makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
+import type { EndedWait } from '../../adapters/outbound/account-limiter.ts'
+import { endedWaits, makeAccountLimiter } from '../../adapters/outbound/account-limiter.ts'
 import { makeWaitQueue, takePlace } from '../../adapters/sql/engine/wait-queue.ts'
 
 type Run = (work: () => Promise<void>) => Promise<unknown>
 
 /** Pools with one place. */
 const pools: Readonly<Record<string, () => Run>> = {
-  turns: () => {
-    const turns = makeAccountTurns({
-      pool: 'turns',
+  limiter: () => {
+    const limiter = makeAccountLimiter({
+      pool: 'limiter',
       inAll: 1,
       perAccount: 1,
       waitingPerAccount: 9,
       waitMilliseconds: 60_000,
     })
-    return (work) => turns.run({ account: 1 }, work)
+    return (work) => limiter.run({ account: 1 }, work)
   },
   slots: () => {
     const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 9 }, 'slots')

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import sharp from 'sharp'
 import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
-import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
+import { makeAccountLimiter } from '../../adapters/outbound/account-limiter.ts'
 import { Busy } from '../../core/kernel/failure.ts'
 import { unwrap } from '../support/outcome.ts'
 
@@ -92,8 +92,8 @@ test('a picture that decodes to an excessive size is refused undecoded', async (
 
 test('of many pictures some are drawn and the others refused at once', async (t) => {
   const bytes = await plain(300, 200).png().toBuffer()
-  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
-  const maker = makeSharpPictureMaker((size, work) => turns.run({ account: 1, bytes: size }, work))
+  const limiter = makeAccountLimiter({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
+  const maker = makeSharpPictureMaker((size, work) => limiter.run({ account: 1, bytes: size }, work))
   const made = await Promise.allSettled(Array.from({ length: 10 }, () => maker.square(bytes, 64)))
   const refused = made.filter((one) => one.status === 'rejected')
   t.is(refused.length, 7)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import { forEveryone } from '../../adapters/outbound/account-turns.ts'
+import { forEveryone } from '../../adapters/outbound/account-limiter.ts'
 import { makeWaitQueue, takePlace } from '../../adapters/sql/engine/wait-queue.ts'
 
 /** Keeps the event loop, as a process that is stopped does. */

@@ -3,8 +3,8 @@ import { makeSharedWork } from '../../../core/kernel/concurrency.ts'
 import type { RepositoryAccess } from '../../../core/packages/repositories/types.ts'
 import type { PoolLoad } from '../../../core/platform/ports.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
-import type { AccountKey } from '../../../core/kernel/turns.ts'
-import { makeAccountTurns } from '../../outbound/account-turns.ts'
+import type { AccountKey } from '../../../core/kernel/fair-queue.ts'
+import { makeAccountLimiter } from '../../outbound/account-limiter.ts'
 import { archiveLimits, sha256Hex } from '../archives.ts'
 import type { ChartThreads } from '../chart-threads.ts'
 import { chooseVersion } from '../versions.ts'
@@ -44,7 +44,13 @@ const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, strin
   definedFields({ 'if-none-match': headers['etag'], 'if-modified-since': headers['last-modified'] })
 
 /** An index has up to fifty megabytes, and several times as much once parsed: an account reads one at a time. */
-const turnLimits = { pool: 'chart-indexes', inAll: 3, perAccount: 1, waitingPerAccount: 32, waitMilliseconds: 60_000 }
+const limiterCapacity = {
+  pool: 'chart-indexes',
+  inAll: 3,
+  perAccount: 1,
+  waitingPerAccount: 32,
+  waitMilliseconds: 60_000,
+}
 
 /** @param account the account for which an index is read. @param watchPool gets the load of the readers of indexes. */
 export const makeIndexCache = (deps: {
@@ -59,8 +65,8 @@ export const makeIndexCache = (deps: {
     sizeCalculation: ({ size }) => Math.max(1, size),
   })
   const shared = makeSharedWork<RepositoryIndex>()
-  const turns = makeAccountTurns(turnLimits)
-  deps.watchPool?.(turns.load)
+  const limiter = makeAccountLimiter(limiterCapacity)
+  deps.watchPool?.(limiter.load)
 
   const read = async (key: string, access: RepositoryAccess, signal: AbortSignal): Promise<RepositoryIndex> => {
     const url = indexUrl(access.url)
@@ -97,7 +103,7 @@ export const makeIndexCache = (deps: {
       const key = sha256Hex(Buffer.from(toWireJson([indexUrl(access.url).href, originSecrets(access.credentials)])))
       // Concurrent requests for one index share its reading.
       return shared(key, signal, (until) =>
-        turns.run({ account: deps.account?.(), signal: until }, () => read(key, access, until)),
+        limiter.run({ account: deps.account?.(), signal: until }, () => read(key, access, until)),
       )
     },
   }

@@ -4,7 +4,7 @@ import { Busy } from '../../../core/kernel/failure.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { HelmBusy, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import type { PoolLoad } from '../../../core/platform/ports.ts'
-import { makeAccountTurns } from '../../outbound/account-turns.ts'
+import { makeAccountLimiter } from '../../outbound/account-limiter.ts'
 
 export interface SlotLimits {
   /** Number of concurrent processes. */
@@ -32,7 +32,7 @@ export interface Slots {
 
 /** A bounded number of processes. Tenants that wait get them in turn. @param pool the name of the pool in traces. */
 export const makeSlots = ({ inAll, perTenant, waitingPerTenant, waitSeconds }: SlotLimits, pool: string): Slots => {
-  const turns = makeAccountTurns({
+  const limiter = makeAccountLimiter({
     pool,
     inAll,
     perAccount: perTenant,
@@ -43,7 +43,7 @@ export const makeSlots = ({ inAll, perTenant, waitingPerTenant, waitSeconds }: S
     async run(tenantId, signal, work) {
       let hasBegun = false
       try {
-        return await turns.run({ account: tenantId, signal }, () => {
+        return await limiter.run({ account: tenantId, signal }, () => {
           hasBegun = true
           return work()
         })
@@ -54,7 +54,7 @@ export const makeSlots = ({ inAll, perTenant, waitingPerTenant, waitSeconds }: S
         throw error
       }
     },
-    load: turns.load,
+    load: limiter.load,
   }
 }
 

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import { mapWithin } from '../../../core/kernel/concurrency.ts'
-import type { AccountKey } from '../../../core/kernel/turns.ts'
+import type { AccountKey } from '../../../core/kernel/fair-queue.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
@@ -275,7 +275,7 @@ export type RecordAnswer =
  */
 interface HeaderDecoder {
   /**
-   * Rejects with PayloadUnreadable, with WorkStopped if the record could not be read now, and with what AccountTurns
+   * Rejects with PayloadUnreadable, with WorkStopped if the record could not be read now, and with what AccountLimiter
    * rejects with. The signal ends the wait for a thread.
    */
   decode(bytes: Buffer, expected: Expected, signal?: AbortSignal): Promise<ReleaseHeader>

@@ -8,7 +8,7 @@ import { databaseNow } from '../kit/fragments.ts'
 import type { Prepared, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { newRow, values } from '../kit/values.ts'
 import { everyoneShard } from '../tables/access.ts'
-import { forEveryone } from '../../outbound/account-turns.ts'
+import { forEveryone } from '../../outbound/account-limiter.ts'
 import { accessRevisions } from '../tables/kernel.ts'
 import { accessChangeOf, raisedShards } from './access-changes.ts'
 

@@ -1,7 +1,7 @@
 import type { PauseInLongTurn } from '../../../core/kernel/clock.ts'
-import type { AccountKey } from '../../../core/kernel/turns.ts'
-import { FairQueue } from '../../../core/kernel/turns.ts'
-import { isForEveryone } from '../../outbound/account-turns.ts'
+import type { AccountKey } from '../../../core/kernel/fair-queue.ts'
+import { FairQueue } from '../../../core/kernel/fair-queue.ts'
+import { isForEveryone } from '../../outbound/account-limiter.ts'
 import { currentAccount } from '../../outbound/reading-budgets.ts'
 
 /**

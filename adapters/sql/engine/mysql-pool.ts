@@ -1,6 +1,6 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
 import { definedFields } from '../../../core/kernel/json.ts'
-import type { AccountKey } from '../../../core/kernel/turns.ts'
+import type { AccountKey } from '../../../core/kernel/fair-queue.ts'
 import { isConnectionLost } from '../kit/driver-errors.ts'
 import { makeAbandonedStatements, type KnownServer } from './mysql-abandoned.ts'
 import { makeSilence, type Silence } from './mysql-liveness.ts'

@@ -20,7 +20,7 @@ import { makeLongReads, noLongReads, type LongReads } from './threads/sqlite-lon
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 import type { RunResult, SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './unit-of-work.ts'
-import type { AccountKey } from '../../../core/kernel/turns.ts'
+import type { AccountKey } from '../../../core/kernel/fair-queue.ts'
 import { makeWaitQueue, stillMilliseconds, takePlace, type WaitingAccount, type WaitQueue } from './wait-queue.ts'
 
 export interface SqliteOptions {

@@ -1,7 +1,7 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
-import type { AccountKey } from '../../../core/kernel/turns.ts'
-import { FairQueue } from '../../../core/kernel/turns.ts'
-import { isForEveryone, startWait } from '../../outbound/account-turns.ts'
+import type { AccountKey } from '../../../core/kernel/fair-queue.ts'
+import { FairQueue } from '../../../core/kernel/fair-queue.ts'
+import { isForEveryone, startWait } from '../../outbound/account-limiter.ts'
 
 /** The numbers of taken and free places, and of waiting callers. */
 export interface QueueLoad {

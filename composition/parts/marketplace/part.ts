@@ -7,7 +7,7 @@ import { makeHostedConsoles } from '../../../adapters/marketplace/hosted-console
 import { makeNotificationSenders, notificationDigest } from '../../../adapters/marketplace/notification-senders.ts'
 import type { SourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
 import { makeSourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
-import { makeAccountTurns } from '../../../adapters/outbound/account-turns.ts'
+import { makeAccountLimiter } from '../../../adapters/outbound/account-limiter.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
@@ -35,7 +35,7 @@ import { MeteredSubscriptionsPort } from '../../../core/marketplace/metering/por
 import { makeMeteredSubscriptions } from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import { makeClaimRules } from '../../../core/marketplace/claims/claims.ts'
 import { CreateInstallerPort, makeCreateInstaller } from '../../../core/marketplace/installers/installers.ts'
-import type { NotificationTurns } from '../../../core/marketplace/ports.ts'
+import type { NotificationLimiter } from '../../../core/marketplace/ports.ts'
 import {
   ArchiveLinksPort,
   ClaimAllowancePort,
@@ -51,7 +51,7 @@ import {
   NotificationInboxPort,
   NotificationLimitsPort,
   NotificationSendersPort,
-  NotificationTurnsPort,
+  NotificationLimiterPort,
   SubscriptionStorePort,
 } from '../../../core/marketplace/ports.ts'
 import type { Lifecycle, Plan, Marketplace } from '../../../core/marketplace/types.ts'
@@ -202,17 +202,17 @@ const waitingNotifications = 256
 /** With the work after it, an answer comes within five seconds. */
 const notificationWaitMilliseconds = 4_000
 
-const turnsOf = ({ pools, readings }: Pick<Boot, 'pools' | 'readings'>): NotificationTurns => {
+const limiterOf = ({ pools, readings }: Pick<Boot, 'pools' | 'readings'>): NotificationLimiter => {
   const pool = 'notifications'
-  const turns = makeAccountTurns({
+  const limiter = makeAccountLimiter({
     pool,
     inAll: notificationsAtOnce,
     perAccount: notificationsAtOnce,
     waitingPerAccount: waitingNotifications,
     waitMilliseconds: notificationWaitMilliseconds,
   })
-  pools.watch(pool, turns.load)
-  return { run: (work) => turns.run({ account: readings.account(), signal: readings.signal() }, work) }
+  pools.watch(pool, limiter.load)
+  return { run: (work) => limiter.run({ account: readings.account(), signal: readings.signal() }, work) }
 }
 
 /** The senders of notifications, which depend on the cloud. */
@@ -237,7 +237,7 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
     bind(MarketplaceFaultsPort, { known: KnownRangesPort }, ({ known }) => ({
       list: faultsOf(boot, marketplace, known.ranges),
     })),
-    bind(NotificationTurnsPort, {}, () => turnsOf(boot)),
+    bind(NotificationLimiterPort, {}, () => limiterOf(boot)),
     bind(NotificationDigestPort, {}, () => notificationDigest),
     bind(NotificationLimitsPort, { caches: CachesPort }, ({ caches }) => makeNotificationLimits(caches)),
     bind(HostedConsolesPort, {}, () => {

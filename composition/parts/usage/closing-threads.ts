@@ -5,7 +5,7 @@ import { makeThreads } from '../../../adapters/system/threads.ts'
 import type { Gathered, MonthWork } from '../../../core/usage/months/month-work.ts'
 import type { OpenSpan, PoolLoad, Tracing } from '../../../core/platform/ports.ts'
 import { noTracing } from '../../../core/platform/ports.ts'
-import { makeAccountTurns } from '../../../adapters/outbound/account-turns.ts'
+import { makeAccountLimiter } from '../../../adapters/outbound/account-limiter.ts'
 import type { StatementCounts } from '../../runtime/service/tracing.ts'
 import type { ClosingPlace, Stoppable, ThreadEnd } from './closing-thread.ts'
 import { resultOf } from './closing-work.ts'
@@ -69,7 +69,7 @@ export const makeClosingThreads = (
     youngMegabytes,
     data: place,
   })
-  const turns = makeAccountTurns({
+  const limiter = makeAccountLimiter({
     pool: 'closing-threads',
     inAll: count,
     perAccount: count,
@@ -96,7 +96,7 @@ export const makeClosingThreads = (
     signal.addEventListener('abort', stop, { once: true })
     try {
       const stoppable: Stoppable<unknown> = { task, stopped }
-      const done = await turns.run(
+      const done = await limiter.run(
         { account: undefined, signal },
         async () => (await threads.run(name, stoppable)) as ThreadEnd<Result>,
       )
@@ -117,7 +117,7 @@ export const makeClosingThreads = (
     lanes,
     gather: (task, signal) => run<Gathered>('gather', task, signal),
     writeViews: (task, signal) => run<void>('writeViews', task, signal),
-    counts: () => ({ statements, waits, load: turns.load() }),
+    counts: () => ({ statements, waits, load: limiter.load() }),
     close: threads.close,
   }
 }

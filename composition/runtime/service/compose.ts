@@ -1,6 +1,6 @@
 import { makeNameResolver } from '../../../adapters/outbound/name-resolver.ts'
 import { makeHelperProcesses } from '../../../adapters/system/helper-processes.ts'
-import { makeAccountTurns } from '../../../adapters/outbound/account-turns.ts'
+import { makeAccountLimiter } from '../../../adapters/outbound/account-limiter.ts'
 import { makeSecretBox } from '../../../adapters/security/keyring.ts'
 import { makeSqlHeldObjects } from '../../../adapters/sql/kit/object-rows.ts'
 import { catalogueProblems } from '../../../core/authz/schema.ts'
@@ -65,17 +65,17 @@ const runtimeBindings = (boot: Boot, knownSchema: string): readonly Binding[] =>
   bind(LogPort, {}, () => boot.log),
   bind(SecretBoxPort, {}, () => boot.secretBox),
   bind(PictureMakerPort, {}, () => {
-    const turns = makeAccountTurns({
+    const limiter = makeAccountLimiter({
       pool: 'pictures',
       inAll: 1,
       perAccount: 1,
       waitingPerAccount: 8,
       waitMilliseconds: 30_000,
     })
-    boot.pools.watch('pictures', turns.load)
+    boot.pools.watch('pictures', limiter.load)
     const { readings } = boot
     return makeSharpPictureMaker((bytes, work) =>
-      turns.run({ account: readings.account(), signal: readings.signal(), bytes, length: 1 + bytes / 65_536 }, work),
+      limiter.run({ account: readings.account(), signal: readings.signal(), bytes, length: 1 + bytes / 65_536 }, work),
     )
   }),
   bind(LeaseStorePort, {}, () => makeSqlLeaseStore(boot.database)),

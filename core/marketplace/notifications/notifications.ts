@@ -124,7 +124,7 @@ export type NotifyFailure = BindFailure | Failure<'TooManyNotifications'>
  * Runs work of one subject after that before it, and the same work once: repetitions that arrive before its end get its
  * result. The database decides; this spares it copies, and connections that wait for each other's locks.
  */
-const makeTurns = <A>() => {
+const makeLimiter = <A>() => {
   const running = new Map<string, Promise<A>>()
   const last = new Map<string, Promise<unknown>>()
   const run = async (subject: string, key: string, work: () => Promise<A>): Promise<A> => {
@@ -159,7 +159,7 @@ export interface NotificationIdentity {
  * carried out, which changes nothing the second time.
  */
 export const makeAnswerOnce = (deps: NotificationDeps) => {
-  const turn = makeTurns<Either<NotifyFailure, Notified>>()
+  const turn = makeLimiter<Either<NotifyFailure, Notified>>()
   const answered = async (answer: NotificationAnswer): Outcome<BindFailure, Notified> => {
     if (answer.status === 403) return left(NotificationRefused(answer.message))
     return right(answer.installerRef === '' ? undefined : await linkTo(deps, answer.installerRef))

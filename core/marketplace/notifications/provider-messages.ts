@@ -10,7 +10,7 @@ import type {
   NotificationDigest,
   NotificationInbox,
   NotificationLimits,
-  NotificationTurns,
+  NotificationLimiter,
   ProviderMessageCounters,
   PushTokens,
   TopicMessage,
@@ -26,7 +26,7 @@ interface MessageDeps {
   readonly log: Log
   readonly settings: Pick<MarketplaceSettings, 'alertsTo'>
   readonly counters: ProviderMessageCounters
-  readonly turns: NotificationTurns
+  readonly limiter: NotificationLimiter
   readonly unitOfWork: MarketplaceUnitOfWork
 }
 
@@ -70,7 +70,7 @@ interface MessageWork {
 
 /** Runs work for a message once: a repetition does nothing. Returns whether it was run now. */
 const makeOnce =
-  ({ clock, digest, inbox, turns, unitOfWork }: MessageDeps) =>
+  ({ clock, digest, inbox, limiter, unitOfWork }: MessageDeps) =>
   async (
     { keyed: _, ...call }: Call<never>,
     { marketplace, source, id }: Pick<ProviderMessage, 'marketplace' | 'source' | 'id'>,
@@ -81,7 +81,7 @@ const makeOnce =
     const prepared = work.before === undefined ? right(true) : await work.before()
     if (isLeft(prepared)) return prepared
     if (!prepared.right) return left(MessageUndecided('The provider did not take the confirmation.'))
-    const done = await turns.run(() =>
+    const done = await limiter.run(() =>
       unitOfWork.run<Failure<'NotificationRepeated'>, boolean>(call, async (stores) => {
         const answer = { status: 200, message: '', installerRef: '' } as const
         if (!(await stores.inbox.add(key, marketplace, answer, clock.now()))) return left(repeated())

@@ -94,7 +94,7 @@ export const measureFairReads = async ({
       value: answers < leastAnswers ? Number.NaN : median(ratios),
       bestValue: Math.min(...ratios),
       unit: 'x' as const,
-      bar: bars.fairTurns,
+      bar: bars.fairLimiter,
       note: `${median(rounds.map(({ during }) => during.median)).toFixed(1)} ms; ${read.connections} at the same time: ${answers} answers${reason === undefined ? '' : ` (${reason})`}`,
     })
   }

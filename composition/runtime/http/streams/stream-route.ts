@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { forEveryone } from '../../../../adapters/outbound/account-turns.ts'
+import { forEveryone } from '../../../../adapters/outbound/account-limiter.ts'
 import { PassedMemory } from '../../../../adapters/outbound/passed-memory.ts'
 import type { AccessGrant } from '../../../../core/kernel/access.ts'
 import type { Exchange, HeaderBag } from '../../../../core/kernel/exchange.ts'

@@ -1,13 +1,13 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { AccountKey, TurnCall, TurnChanges, TurnLimits } from '../../core/kernel/turns.ts'
-import { FairTurns } from '../../core/kernel/turns.ts'
+import type { AccountKey, LimitedCall, LimiterChanges, LimiterCapacity } from '../../core/kernel/fair-queue.ts'
+import { FairLimiter } from '../../core/kernel/fair-queue.ts'
 
-interface Call extends TurnCall {
+interface Call extends LimitedCall {
   readonly id: number
 }
 
-const limits: TurnLimits = {
+const limits: LimiterCapacity = {
   inAll: 1,
   perAccount: 1,
   waitingPerAccount: 1000,
@@ -17,15 +17,15 @@ const limits: TurnLimits = {
 }
 
 /** A queue whose work takes as long as the test says, with all that happened to its calls. */
-const makeFixture = (given: Partial<TurnLimits> = {}) => {
-  const rule = new FairTurns<Call>({ ...limits, ...given })
+const makeFixture = (given: Partial<LimiterCapacity> = {}) => {
+  const rule = new FairLimiter<Call>({ ...limits, ...given })
   const running: Call[] = []
   const waiting: Call[] = []
   const started: Call[] = []
   const refused: Call[] = []
   let [made, nowMs] = [0, 0]
   const drop = (calls: Call[], call: Call): void => void calls.splice(calls.indexOf(call), 1)
-  const apply = (changes: TurnChanges<Call>): void => {
+  const apply = (changes: LimiterChanges<Call>): void => {
     for (const call of changes.started) {
       drop(waiting, call)
       running.push(call)
@@ -42,7 +42,7 @@ const makeFixture = (given: Partial<TurnLimits> = {}) => {
     waiting,
     started,
     refused,
-    add(account: AccountKey, { length = 1, bytes = 0, named }: Partial<TurnCall> = {}): Call {
+    add(account: AccountKey, { length = 1, bytes = 0, named }: Partial<LimitedCall> = {}): Call {
       made += 1
       const call: Call = { id: made, account, named, length, bytes }
       waiting.push(call)

@@ -79,7 +79,7 @@ const floodsOf = async (service: BenchService, user: BenchUser, origin: string):
 }
 
 /** Row 36: a tenant asks while another floods the queues, one kind of work after the other. */
-export const fairTurns: MeasureRow = async ({ lab, bench, run }) => {
+export const fairLimiter: MeasureRow = async ({ lab, bench, run }) => {
   const certificate = await makeStubCertificate(lab.folder)
   const repository = await startRepository(certificate.keyPath, certificate.certificatePath)
   const storm = startLoadGenerator()
@@ -137,7 +137,7 @@ export const fairTurns: MeasureRow = async ({ lab, bench, run }) => {
       value: answers < leastAnswers ? Number.NaN : median(during.map((each, round) => ratio(each, idle[round] ?? 0))),
       bestValue: ratio(Math.min(...during), Math.min(...idle)),
       unit: 'x' as const,
-      bar: bars.fairTurns,
+      bar: bars.fairLimiter,
       note: `${flood.connections} at the same time: ${answers} answers, ${refused} refused${reason === '' ? '' : ` (${reason})`}`,
     }))
     return [...floodLines, ...reads]

@@ -4,7 +4,7 @@
  */
 export type AccountKey = number | string | undefined
 
-export interface TurnLimits {
+export interface LimiterCapacity {
   /** The number of turns at the same time. */
   readonly inAll: number
   readonly perAccount: number
@@ -30,14 +30,14 @@ export interface QueuedCall {
 }
 
 /** A call that wants a turn. */
-export interface TurnCall extends QueuedCall {
+export interface LimitedCall extends QueuedCall {
   readonly length: number
   /** What the call holds in memory while it waits and runs. */
   readonly bytes: number
 }
 
 /** What an event means for the calls: those that get their turn now, and those that will never get one. */
-export interface TurnChanges<Call> {
+export interface LimiterChanges<Call> {
   readonly started: readonly Call[]
   readonly refused: readonly Call[]
 }
@@ -220,8 +220,8 @@ const sumOf = <Call>(waiting: readonly Waiting<Call>[], amountOf: (call: Call) =
  * refused: an account with no more than an equal share of the waiting calls is never refused. It has no timers: every
  * event is passed to it, with the time in milliseconds.
  */
-export class FairTurns<Call extends TurnCall> {
-  readonly #limits: TurnLimits
+export class FairLimiter<Call extends LimitedCall> {
+  readonly #limits: LimiterCapacity
   readonly #queue = new FairQueue<Call>()
   readonly #startedMs = new Map<Call, number>()
   readonly #bytesOf = new Map<AccountKey, number>()
@@ -229,7 +229,7 @@ export class FairTurns<Call extends TurnCall> {
   #secondsOfUnit = assumedSeconds
   #isMeasured = false
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: LimiterCapacity) {
     this.#limits = limits
   }
 
@@ -242,7 +242,7 @@ export class FairTurns<Call extends TurnCall> {
   }
 
   /** A call arrives. It starts, waits, is refused, or takes the place of a waiting call of an account that has more. */
-  add(call: Call, nowMs: number): TurnChanges<Call> {
+  add(call: Call, nowMs: number): LimiterChanges<Call> {
     const { waitingPerAccount, bytesPerAccount } = this.#limits
     const held = this.#bytesOf.get(call.account) ?? 0
     if (held > 0 && held + call.bytes > bytesPerAccount) return { started: [], refused: [call] }
@@ -265,7 +265,7 @@ export class FairTurns<Call extends TurnCall> {
   }
 
   /** A call that had a turn has ended. */
-  end(call: Call, nowMs: number): TurnChanges<Call> {
+  end(call: Call, nowMs: number): LimiterChanges<Call> {
     const startedMs = this.#startedMs.get(call)
     if (startedMs === undefined) return { started: [], refused: [] }
     this.#startedMs.delete(call)

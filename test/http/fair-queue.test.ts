@@ -4,13 +4,13 @@ import test from 'ava'
 import type { ExecutionContext } from 'ava'
 import * as t from 'io-ts'
 import { right } from 'fp-ts/lib/Either.js'
-import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
+import { makeAccountLimiter } from '../../adapters/outbound/account-limiter.ts'
 import { pauseInLongTurn } from '../../adapters/sql/engine/event-loop-turns.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { accountOf } from '../../composition/runtime/http/request/request-context.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { definedFields } from '../../core/kernel/json.ts'
-import type { AccountKey } from '../../core/kernel/turns.ts'
+import type { AccountKey } from '../../core/kernel/fair-queue.ts'
 import { anyone, read, signedIn } from '../../plugins/kit/access.ts'
 import { handle } from '../../plugins/kit/handle.ts'
 import { json } from '../../plugins/kit/reply.ts'
@@ -34,12 +34,12 @@ const strangersWork = defineRoute({ ...common, id: 'stub.strangers', path: '/str
 /** A service whose work waits for its turn, as that of threads does, and ends when the test says so. */
 const startQueue = async (test: ExecutionContext) => {
   const readings = makeReadingBudgets()
-  const turns = makeAccountTurns({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 32 })
+  const limiter = makeAccountLimiter({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 32 })
   const started: AccountKey[] = []
   const running: (() => void)[] = []
   const work = async () => {
     const account = readings.account()
-    await turns.run({ account, signal: readings.signal() }, () => {
+    await limiter.run({ account, signal: readings.signal() }, () => {
       started.push(account)
       return new Promise<void>((resolve) => running.push(resolve))
     })
@@ -47,7 +47,7 @@ const startQueue = async (test: ExecutionContext) => {
   }
   const server = await startStubServer([handle(longWork, work), handle(strangersWork, work)], { readings })
   test.teardown(() => server.stop())
-  return { server, turns, started, endOne: () => running.shift()?.() }
+  return { server, limiter, started, endOne: () => running.shift()?.() }
 }
 
 const ask = (server: StubServer, path: string, token?: string, signal?: AbortSignal): Promise<Response> =>
@@ -57,11 +57,11 @@ const ask = (server: StubServer, path: string, token?: string, signal?: AbortSig
   })
 
 test('forty requests of one account delay no other account', async (test) => {
-  const { server, turns, started, endOne } = await startQueue(test)
+  const { server, limiter, started, endOne } = await startQueue(test)
   const flood = Array.from({ length: 40 }, () => ask(server, '/work', 'good'))
-  await until('the queue', () => turns.load().refusals === 7 || undefined)
+  await until('the queue', () => limiter.load().refusals === 7 || undefined)
   const others = [ask(server, '/work', 'reader'), ask(server, '/work', 'admin'), ask(server, '/strangers')]
-  await until('the queue', () => turns.load().waiting === 34 || undefined)
+  await until('the queue', () => limiter.load().waiting === 34 || undefined)
   test.deepEqual(started, [7, 8], 'another account starts at once beside one job of the flood')
   for (let ended = 0; ended < 3; ended += 1) {
     endOne()
@@ -69,7 +69,7 @@ test('forty requests of one account delay no other account', async (test) => {
   }
   test.is(started.slice(2).filter((account) => account !== 7).length, 2, 'each other account had its turn')
   const drained = Promise.all([...flood, ...others])
-  while (turns.load().running > 0) {
+  while (limiter.load().running > 0) {
     endOne()
     await new Promise((resolve) => setImmediate(resolve))
   }
@@ -111,22 +111,22 @@ test("robots of an organization share its queue, confined tokens their person's"
 })
 
 test('a disconnected client frees its queue slot', async (test) => {
-  const { server, turns, started, endOne } = await startQueue(test)
+  const { server, limiter, started, endOne } = await startQueue(test)
   const first = ask(server, '/work', 'good')
   await until('the queue', () => started.length === 1 || undefined)
   const leaving = new AbortController()
   const left = Promise.allSettled(Array.from({ length: 32 }, () => ask(server, '/work', 'good', leaving.signal)))
-  await until('the queue', () => turns.load().waiting === 32 || undefined)
+  await until('the queue', () => limiter.load().waiting === 32 || undefined)
   leaving.abort()
   await left
-  await until('the queue', () => turns.load().waiting === 0 || undefined)
+  await until('the queue', () => limiter.load().waiting === 0 || undefined)
   const next = ask(server, '/work', 'good')
-  await until('the queue', () => turns.load().waiting === 1 || undefined)
+  await until('the queue', () => limiter.load().waiting === 1 || undefined)
   endOne()
   await until('the queue', () => started.length === 2 || undefined)
   endOne()
   test.deepEqual([(await first).status, (await next).status], [200, 200])
-  test.like(turns.load(), { running: 0, waiting: 0, waits: 2, refusals: 0 })
+  test.like(limiter.load(), { running: 0, waiting: 0, waits: 2, refusals: 0 })
 })
 
 const costly = defineRoute({ ...common, id: 'stub.costly', path: '/costly', access: signedIn })

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel } from 'node:diagnostics_channel'
-import type { AccountKey, TurnCall, TurnChanges, TurnLimits } from '../../core/kernel/turns.ts'
-import { FairTurns } from '../../core/kernel/turns.ts'
+import type { AccountKey, LimitedCall, LimiterChanges, LimiterCapacity } from '../../core/kernel/fair-queue.ts'
+import { FairLimiter } from '../../core/kernel/fair-queue.ts'
 import { Busy } from '../../core/kernel/failure.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 
@@ -34,7 +34,7 @@ export const forEveryone = <A>(work: () => A): A => everyone.run(true, work)
 
 export const isForEveryone = (): boolean => everyone.getStore() === true
 
-export interface AccountTurnLimits extends Pick<TurnLimits, 'inAll' | 'perAccount' | 'waitingPerAccount'> {
+export interface AccountLimits extends Pick<LimiterCapacity, 'inAll' | 'perAccount' | 'waitingPerAccount'> {
   /** The name of the pool in traces. */
   readonly pool: string
   /** By default four times as many as of one account. */
@@ -47,7 +47,7 @@ export interface AccountTurnLimits extends Pick<TurnLimits, 'inAll' | 'perAccoun
 }
 
 /** A call that wants a turn. */
-export interface AskedTurn extends Partial<Pick<TurnCall, 'named' | 'length' | 'bytes'>> {
+export interface AskedTurn extends Partial<Pick<LimitedCall, 'named' | 'length' | 'bytes'>> {
   readonly account: AccountKey
   /** Ends the wait, but not the work. */
   readonly signal?: AbortSignal | undefined
@@ -55,9 +55,9 @@ export interface AskedTurn extends Partial<Pick<TurnCall, 'named' | 'length' | '
 
 /**
  * A bounded number of turns. Accounts that wait get them one after the other, however many calls each of them makes,
- * and an account that has all its turns holds up no other (FairTurns).
+ * and an account that has all its turns holds up no other (FairLimiter).
  */
-export interface AccountTurns {
+export interface AccountLimiter {
   /**
    * Runs the work when its turn comes. Rejects before the work starts with Busy (too many calls of the account wait, or
    * its turn did not come in time) or the reason of the signal; otherwise with the error of the work.
@@ -69,16 +69,16 @@ export interface AccountTurns {
   load(): PoolLoad
 }
 
-interface Call extends TurnCall {
+interface Call extends LimitedCall {
   start(): void
   refuse(): void
 }
 
-export const makeAccountTurns = (limits: AccountTurnLimits): AccountTurns => {
+export const makeAccountLimiter = (limits: AccountLimits): AccountLimiter => {
   const { waitingPerAccount, waitMilliseconds } = limits
   // By then all that waits now has started or has been refused.
   const longestSeconds = Math.max(1, Math.ceil((waitMilliseconds ?? Number.POSITIVE_INFINITY) / 1000))
-  const rule = new FairTurns<Call>({
+  const rule = new FairLimiter<Call>({
     waitingInAll: 4 * waitingPerAccount,
     bytesPerAccount: Number.POSITIVE_INFINITY,
     bytesInAll: Number.POSITIVE_INFINITY,
@@ -86,7 +86,7 @@ export const makeAccountTurns = (limits: AccountTurnLimits): AccountTurns => {
   })
   let [waits, waitSeconds, refusals] = [0, 0, 0]
 
-  const apply = ({ started, refused }: TurnChanges<Call>): void => {
+  const apply = ({ started, refused }: LimiterChanges<Call>): void => {
     for (const call of started) call.start()
     for (const call of refused) call.refuse()
   }
