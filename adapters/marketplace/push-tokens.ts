@@ -24,7 +24,7 @@ const isOfToken = (error: unknown): boolean =>
   !(error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) &&
   error.code !== errors.JOSEError.code
 
-/** PushTokens by the keys that the provider publishes. They are asked for again for an unknown key, twice a minute. */
+/** PushTokens by the keys that the provider publishes. They are requested again for an unknown key, twice a minute. */
 export const makePushTokens = ({ account, audience, fetch, clock }: PushTokenOptions): PushTokens => {
   const keys = createRemoteJWKSet(keysUrl, {
     timeoutDuration: keysMilliseconds,

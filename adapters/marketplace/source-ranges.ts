@@ -83,7 +83,7 @@ export interface SourceRanges {
 }
 
 export interface SourceRangesOptions {
-  /** The URL of the published file; undefined: it is never asked for. */
+  /** The URL of the published file; undefined: it is never requested. */
   readonly url: URL | undefined
   readonly fetch: GuardedFetch
   /** The folder that has the newest file that was used. */

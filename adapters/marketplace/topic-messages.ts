@@ -62,7 +62,7 @@ export const confirmationUrl = (text: string): URL | undefined => {
 }
 
 export interface TopicMessageOptions {
-  /** The topics that are heard, by ARN. */
+  /** The accepted topics, by ARN. */
   readonly topics: readonly string[]
   readonly fetch: GuardedFetch
   readonly clock: Clock

@@ -52,7 +52,7 @@ export const paletteOf = (color: string): Palette => {
     area: operatorOf(area),
     text: operatorOf(text),
     ground: operatorOf(mixed(text, white, 0.12)),
-    // They differ in lightness, so that they can be told apart without seeing colours.
+    // They differ in lightness, so that they can be distinguished without seeing colours.
     series: [text, mixed(text, white, 0.5), [0.75, 0.77, 0.8] as const, [0.3, 0.32, 0.36] as const].map(operatorOf),
   }
 }

@@ -22,7 +22,7 @@ const otherScripts = [
   emoji,
 ]
 
-/** In the order in which they are asked for a character. */
+/** In the order in which they are searched for a character. */
 const families: Readonly<Record<Weight, readonly string[]>> = {
   regular: ['NotoSans-Regular', ...otherScripts],
   bold: ['NotoSans-Bold', ...otherScripts],

@@ -74,7 +74,7 @@ export interface HashingQueueOptions {
   readonly caller?: Pick<ReadingBudgets, 'account' | 'signal'>
 }
 
-/** A name that a stranger enters must not be that of a network: the callers of that network would wait for it. */
+/** An entered name must not be that of a network: the callers of that network would wait for it. */
 const placeOfNamed = (named: number | string | undefined): number | string | undefined =>
   typeof named === 'string' ? `name ${named}` : named
 

@@ -311,7 +311,7 @@ const makeCountersOf = ({ limiters, keyUnder, isBlocked, isFamiliar }: CountersD
 
   return async (attempt: Attempt): Promise<readonly [Counter, ...Counter[]]> => {
     const { kind, sourceIp, provenBy } = attempt
-    // The other secrets are asked for after another one was proven, and are too short for more guesses.
+    // The other secrets are requested after another one was proven, and are too short for more guesses.
     if (kind !== 'password') return [counterOf(attempt, 'all', 'subject')]
     if (provenBy !== undefined) return [counterOf(attempt, provenBy, 'subject')]
     const own = counterOf(attempt, `network ${networkOf(sourceIp)}`, 'subject')

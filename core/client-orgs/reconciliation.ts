@@ -157,7 +157,7 @@ const reconcileCluster = async (deps: ReconciliationDeps, work: Work): Promise<s
   let said = ''
   for (const part of isDeletion ? deletion(deps, work) : provisioning(deps, work)) {
     if (run.signal.aborted) return undefined
-    // A request may have changed the plan, or asked for the deletion.
+    // A request may have changed the plan, or requested the deletion.
     const current = (await deps.clientOrgs.clustersOf(org.id)).find(({ id }) => id === cluster.id)
     if (current?.version !== cluster.version) return undefined
     const step = run.progress.step(`${cluster.name}: ${part.title}`)

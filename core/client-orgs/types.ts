@@ -33,7 +33,7 @@ export interface ClientOrg {
 export type NewClientOrg = Omit<ClientOrg, 'id' | 'state'>
 
 /**
- * `Provisioning` and `Deleting` are work for the task. `Failed`: what was asked for is not whole; the same request to
+ * `Provisioning` and `Deleting` are work for the task. `Failed`: what was requested is not whole; the same request to
  * add the cluster continues. `Deleted` and `Abandoned` are tombstones: nothing is on the cluster, or what is there was
  * given up after a removal that failed.
  */

@@ -32,7 +32,7 @@ export const makeListAllClusters =
 export interface HubAccess {
   readonly name: string
   readonly apiServer: string
-  /** Undefined if none was asked for. */
+  /** Undefined if none was requested. */
   readonly token: string | undefined
 }
 

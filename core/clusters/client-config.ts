@@ -94,7 +94,7 @@ export interface GetClientConfigInput {
   readonly lifeSeconds: number | undefined
 }
 
-/** Returns the kubeconfig of a cluster, with a new token of the caller if one is asked for. */
+/** Returns the kubeconfig of a cluster, with a new token of the caller if one is requested. */
 export const makeGetClientConfig =
   (deps: {
     readonly clusters: Pick<ClusterStore, 'get'>

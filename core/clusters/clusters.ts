@@ -285,7 +285,7 @@ export const makeChangeCluster = (deps: Deps): ChangeCluster => {
 }
 
 export interface ReconfigureClusterInput extends ChangeClusterInput {
-  /** The components that are asked for. None is installed: the task says so. */
+  /** The components that are requested. None is installed: the task says so. */
   readonly components: readonly string[]
   readonly responseId: string | undefined
 }
@@ -325,7 +325,7 @@ export interface ConnectClusterInput {
   readonly credential: string | undefined
 }
 
-/** Returns what is asked for. The access configs that are sent must be equal. */
+/** Returns what is requested. The access configs that are sent must be equal. */
 const requestedConnection = ({
   name,
   accessConfigs,

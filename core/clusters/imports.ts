@@ -115,7 +115,7 @@ const candidate = (claim: ClusterClaim, name: string, { credential, facts }: Ide
 
 export interface ImportClusterInput {
   readonly claim: ClusterClaim
-  /** The components that are asked for. None is installed: the task says so. */
+  /** The components that are requested. None is installed: the task says so. */
   readonly components: readonly string[]
   /** The client's `response-id` for the task that reports the import. */
   readonly responseId: string | undefined

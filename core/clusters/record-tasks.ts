@@ -129,7 +129,7 @@ const resultOf = (cluster: Cluster): FreeObject => ({
 })
 
 /**
- * Says which components were asked for and are not installed, so that the end of the task is not taken for more than it
+ * Says which components were requested and are not installed, so that the end of the task is not taken for more than it
  * is.
  */
 const reportComponents = ({ input, progress }: TaskRun): string => {

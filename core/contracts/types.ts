@@ -207,7 +207,7 @@ export interface License {
   readonly contentKey: string
   readonly certificatePem: string
   readonly issuedAt: Date
-  /** The mail address of the user, or the name of the program, that asked for it. */
+  /** The mail address of the user, or the name of the program, that requested it. */
   readonly issuedBy: string
   readonly revokedAt: Date | undefined
 }

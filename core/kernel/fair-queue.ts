@@ -1,5 +1,5 @@
 /**
- * For whom work is done: the id of an account, a text for strangers (their network, a name that they enter), or
+ * For whom work is done: the id of an account, a text for anonymous callers (their network, a name that they enter), or
  * `undefined` for the service itself, which counts as one account.
  */
 export type AccountKey = number | string | undefined

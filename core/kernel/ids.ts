@@ -42,7 +42,7 @@ export const accountNameRule = `1 to ${maxAccountNameLength} letters or digits, 
 export const accountNamePattern = /^[0-9A-Za-z]+(?:[-._][0-9A-Za-z]+)*$/
 
 const reservedNames: ReadonlySet<string> = new Set([
-  // Words of the routes, of the console, and of files that web servers are commonly asked for.
+  // Words of the routes, of the console, and of files that are commonly requested from web servers.
   ...['api', 'metrics', 'v2', 'assets', 'attachments', 'avatar', 'avatars', 'repo-avatars', 'captcha', 'login', 'org'],
   ...['repo', 'user', 'explore', 'issues', 'pulls', 'milestones', 'notifications', 'favicon.ico', 'manifest.json'],
   ...['robots.txt', 'sitemap.xml', 'swagger.v1.json', 'ghost', 'gitea-actions', 'ssh_info'],

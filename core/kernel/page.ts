@@ -25,7 +25,7 @@ export interface KeyedPageRequest extends PageRequest {
 export const defaultPageLimit = 30
 export const maxPageLimit = 50
 /**
- * The most rows of a list that is not asked for by pages, and of a keyed list that have numbered pages. The pages
+ * The most rows of a list that is requested as a whole, and of a keyed list that have numbered pages. The pages
  * of `maxPageLimit` after them are whole.
  */
 export const maxListRows = 10_000

@@ -26,9 +26,9 @@ type Caller = Pick<Principal, 'userId' | 'isSiteAdmin' | 'scopes' | 'onlyOrgId' 
 
 /**
  * Returns the rights that count for a call. Outside its organization, the holder of a token restricted to one
- * organization has the rights of a stranger, who sees only what is public; this also applies to site admins. A token
- * for public objects has a stranger's rights in every account. A token restricted to a cluster has rights on that
- * cluster only. `object` is the object in question, if there is exactly one.
+ * organization has the rights of an anonymous caller, who sees only what is public; this also applies to site admins.
+ * A token for public objects has an anonymous caller's rights in every account. A token restricted to a cluster has
+ * rights on that cluster only. `object` is the object in question, if there is exactly one.
  */
 export const subjectOf = (
   caller: Caller,

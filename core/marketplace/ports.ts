@@ -67,7 +67,7 @@ export const TooManyNotifications = defineFailure(
 )
 /** No installer has this id. */
 export const InstallerMissing = defineFailure('InstallerMissing', 'NotFound', 'No installer has this id.')
-/** The installer is not valid as it is asked for. */
+/** The installer is not valid as it is requested. */
 export const InstallerInvalid = defineFailure(
   'InstallerInvalid',
   'Unprocessable',
@@ -120,7 +120,7 @@ export interface TopicMessage {
 
 /** Verifies messages of topics of cloud A (SNS). */
 export interface TopicMessages {
-  /** Left: why the message is refused, for people. Throws if the certificate cannot be asked for. */
+  /** Left: why the message is refused, for people. Throws if the certificate cannot be requested. */
   verify(message: unknown, signal: AbortSignal): Promise<Either<string, TopicMessage>>
   /**
    * Confirms the subscription of a verified `SubscriptionConfirmation`, at an address of the provider only. Reports
@@ -134,7 +134,7 @@ export const TopicMessagesPort = portKey<TopicMessages>('marketplace.TopicMessag
 export interface PushTokens {
   /**
    * Reports whether the header is a token of the provider for this service and the configured service account. Throws
-   * if the keys of the provider cannot be asked for.
+   * if the keys of the provider cannot be requested.
    */
   isProven(authorization: string | undefined): Promise<boolean>
 }

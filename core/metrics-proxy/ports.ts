@@ -192,7 +192,7 @@ export interface WantedDatasource {
 
 export interface PlacedDatasource {
   readonly placement: Placement
-  /** A new token for the API of the dashboard system; undefined if none was asked for, or the system has none. */
+  /** A new token for the API of the dashboard system; undefined if none was requested, or the system has none. */
   readonly token: Secret | undefined
 }
 

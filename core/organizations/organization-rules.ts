@@ -125,7 +125,7 @@ export interface Viewer {
 
 const stranger: Viewer = { userId: undefined, isSiteAdmin: false, publicOnly: true, onlyOrgId: undefined }
 
-/** Returns the viewer of a call. A token without a scope for organizations sees what a stranger sees. */
+/** Returns the viewer of a call. A token without a scope for organizations sees what an anonymous caller sees. */
 export const viewerOf = (call: Call): Viewer => {
   const principal = call.principal
   if (principal === undefined || !allows(principal.scopes, { category: 'organization', level: 'read' })) return stranger
@@ -138,8 +138,8 @@ export const viewerOf = (call: Call): Viewer => {
 }
 
 /**
- * Returns the viewer with respect to one organization. A token restricted to another organization sees it as a stranger
- * does.
+ * Returns the viewer with respect to one organization. A token restricted to another organization sees it as an
+ * anonymous caller does.
  */
 export const viewerIn = (viewer: Viewer, orgId: OrgId): Viewer =>
   viewer.onlyOrgId === undefined || viewer.onlyOrgId === orgId ? viewer : stranger

@@ -118,7 +118,7 @@ export type StopReason = 'cancelled' | 'stopping' | 'lease-lost' | 'rights-lost'
 export interface TaskRun {
   readonly task: Task
   readonly input: FreeObject
-  /** The request that asked for it. */
+  /** The request that caused it. */
   readonly origin?: TaskOrigin
   readonly progress: TaskProgress
   /** Returns a call as the actor, with current rights; they are read again each time. */

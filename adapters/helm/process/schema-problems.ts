@@ -73,7 +73,7 @@ const headingOf = (
     .filter(({ name }) => line.endsWith(`${name}:`))
     .sort((a, b) => b.name.length - a.name.length)
   if (found === undefined) return undefined
-  // Two charts of one name cannot be told apart.
+  // Two charts of one name cannot be distinguished.
   const isOne = !others.some(({ name }) => name === found.name)
   return { path: isOne ? found.path : found.name, before: line.slice(0, -found.name.length - 1) }
 }

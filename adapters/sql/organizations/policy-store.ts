@@ -9,7 +9,7 @@ import { orgMembers, organizations } from '../tables/organizations.ts'
 
 const rankOf = (notice: SecondFactorNotice): number => notices.indexOf(notice)
 
-/** A person `u` who is to be told that the organization `o` requires a second factor. */
+/** A person `u` who is to be notified that the organization `o` requires a second factor. */
 const dueRow = {
   orgId: aliased(organizations, 'o').id,
   orgName: aliased(accounts, 'oa').name,

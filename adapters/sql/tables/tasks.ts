@@ -31,7 +31,7 @@ export const tasks = table('tasks', {
   tenantId: id<AccountId>(),
   actorId: id<UserId>(),
   actorLogin: text(63),
-  /** Who asked for it, and how. */
+  /** Who requested it, and how. */
   actor: json<{ readonly actor: Actor; readonly origin: TaskOrigin }>(),
   about: json<Readonly<Record<string, string>>>(),
   cluster: withDefault(text(255)),

@@ -184,7 +184,7 @@ const workOf = (asked: AskedWork): Promise<GatheredFacts | undefined> => {
   return asked.ask === 'writeReport' ? writeReport(month, asked.revision) : remove(month)
 }
 
-/** Does work in a span of the trace that asked for it. */
+/** Does work in a span of the trace that requested it. */
 const tracedWorkOf = async (asked: AskedWork): Promise<GatheredFacts | undefined> => {
   if (asked.ask === 'remove' || asked.trace === undefined) return workOf(asked)
   const { tracing } = (await opened) ?? { tracing: noTracing }

@@ -43,7 +43,7 @@ export interface ContractSuite<B extends Bench> extends SuiteAbout {
 }
 
 /**
- * Makes a suite of the cases that `declare` declares. They are declared when they are first asked for, so `declare` may
+ * Makes a suite of the cases that `declare` declares. They are declared when they are first requested, so `declare` may
  * use what stands below it. Throws then if two have the same title.
  */
 export const contractSuite = <B extends Bench>(

@@ -6,7 +6,7 @@ import type { MetricsSnapshot } from '../http/metrics.ts'
 import type { FirstAdmin } from '../../part/operator.ts'
 import type { WorkerPlace } from './running-service.ts'
 
-/** What a worker has told when it serves. */
+/** What a worker has reported when it serves. */
 export interface WorkerFacts {
   readonly baseUrl: string
   readonly marketplaceUrl: string | undefined

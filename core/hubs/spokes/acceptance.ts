@@ -385,7 +385,7 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
     const distinct = [...new Set(clusters)]
     const batch = makeBatch(hub, distinct)
     await mapWithin(distinct, concurrentClusters, async (cluster) => {
-      // The hub does not answer, or refuses the credential: it is not asked for the others.
+      // The hub does not answer, or refuses the credential: the others are not read.
       if (failure !== undefined) return
       const progress: Progress = { cluster, approved: [], isAccepted: false }
       done.push(progress)

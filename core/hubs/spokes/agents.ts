@@ -257,7 +257,7 @@ export const checkNoOtherAgents = async (spoke: Hub, managedClusterName: string)
       )
 }
 
-/** Everything that the operator of the agents needs to be told, and the credential with which they ask to join. */
+/** Everything that the operator of the agents needs, and the credential with which they ask to join. */
 export interface AgentInstallation {
   readonly managedClusterName: string
   /** The addresses of the spoke for the hub. */

@@ -141,7 +141,7 @@ export const makePostConfirmation = (deps: PostConfirmationDeps) => {
 
 /**
  * Reports whether a user may have this many more mails sent to unconfirmed addresses. Without a limit, adding and
- * removing an address repeatedly would send mail to strangers.
+ * removing an address repeatedly would send mail to other people.
  */
 export const mayPostConfirmations = async (
   allowances: Allowances,

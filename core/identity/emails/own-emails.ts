@@ -82,7 +82,7 @@ export const EmailIsPrimary = defineFailure(
   'The primary address of an account cannot be deleted.',
 )
 
-/** The maximum number of addresses is reached. Unlimited addresses would be a way to send mail to strangers. */
+/** The maximum number of addresses is reached. Unlimited addresses would be a way to send mail to other people. */
 export const TooManyEmails = defineFailure(
   'TooManyEmails',
   'Unprocessable',

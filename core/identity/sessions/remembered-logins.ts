@@ -145,7 +145,7 @@ const reopen = async (
   return sessionId
 }
 
-/** The cookie was copied, and the user cannot be told from the thief: both are signed out. */
+/** The cookie was copied, and the user cannot be distinguished from the thief: both are signed out. */
 const endEverything = async (stores: IdentityChanges, user: User, occasion: MailOccasion): Promise<'stolen'> => {
   const ended = await stores.sessions.removeAll(user.id, undefined)
   await stores.audit.record(auditOfUser(user, 'user.remembered_login_stolen', { sessions_ended: ended }))

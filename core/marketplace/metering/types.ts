@@ -78,7 +78,7 @@ export interface SentUsage extends UsageWords {
   readonly scope: string
   readonly start: Date
   readonly end: Date
-  /** Who asked for it: the login of a user, or the name of the job. */
+  /** Who requested it: the login of a user, or the name of the job. */
   readonly askedBy: string
   /** The reference of the subscription that it is usage of; empty if it is not known. */
   readonly subscriptionRef: string

@@ -155,8 +155,8 @@ export interface NotificationIdentity {
 
 /**
  * Answers a notification once: the answer is stored in the transaction of its work, and is given to each repetition. Of
- * several at once, one does the work. A notification without a time cannot be told from a later one, so it is always
- * carried out, which changes nothing the second time.
+ * several at once, one does the work. Without a time a notification cannot be distinguished from a later one, so it is
+ * always carried out, which changes nothing the second time.
  */
 export const makeAnswerOnce = (deps: NotificationDeps) => {
   const turn = makeLimiter<Either<NotifyFailure, Notified>>()

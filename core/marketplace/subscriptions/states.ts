@@ -21,7 +21,7 @@ export type Transition =
       readonly kind: 'applied'
       readonly next: Lifecycle
       readonly revokesContracts: boolean
-      /** The vendor must be notified: what was asked for did not happen. */
+      /** The vendor must be notified: what was requested did not happen. */
       readonly alerts: boolean
     }
   /** The application was bought again after its deletion: a new subscription begins. */

@@ -53,7 +53,7 @@ interface ExplainDeps {
 
 /**
  * Explains a figure of the newest revision of a month: returns the segments of the cluster and the pieces that add up
- * to the figure. Segments are those of the revision, intervals those of now.
+ * to the figure. The segments are those of the revision, the intervals are the present ones.
  */
 export const makeExplain =
   ({ months, inputs, views }: ExplainDeps) =>

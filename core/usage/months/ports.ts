@@ -228,7 +228,7 @@ export const MonthReportPort = portKey<MonthReport>('usage.MonthReport')
 /** What contracts have used so far in a month. */
 export interface ConsumptionStore {
   /**
-   * Returns the contracts of all accounts whose terms of now have a start and an end around a time between two
+   * Returns the contracts of all accounts whose present terms have a start and an end around a time between two
    * instants.
    */
   listInForce(from: Date, to: Date, now: Date): Promise<readonly Contract[]>

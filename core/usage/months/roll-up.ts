@@ -86,7 +86,7 @@ export const usageOfObject = (
   segments: readonly UsageSegment[],
 ): ObjectUsage => new UsageOfObject(object, clusterUid, month, intervals, segments)
 
-/** Computes what is asked for: each view needs a part. */
+/** Computes what is requested: each view needs a part. */
 class UsageOfObject implements ObjectUsage {
   readonly object: UsageObject
   readonly clusterUid: string

@@ -30,7 +30,7 @@ export interface CheckpointOptions {
 const usualPages = 4000
 /** A commit copies from so many pages while the thread fails. It is what SQLite does by itself. */
 const pagesWithoutThread = 1000
-/** The size of the WAL is asked for after so many commits. */
+/** The number of commits after which the size of the WAL is read. */
 const commitsBetween = 8
 /** After a copy. As long as a connection reads an older state, there is little to copy. */
 const pauseMilliseconds = 250

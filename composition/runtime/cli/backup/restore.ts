@@ -236,7 +236,7 @@ const readSignIn = (file: string): SignIn => {
   return { login, password: secret(password) }
 }
 
-/** As a person signs in. A second factor is not asked for. */
+/** As a person signs in. A second factor is not requested. */
 const signInFinding = async ({ container }: OpenDeployment, { login, password }: SignIn): Promise<Finding> => {
   const credential = { kind: 'password', login, password, oneTimeCode: undefined } as const
   const found = await container.resolve(AuthenticatorPort).authenticate(credential, undefined, '127.0.0.1')

@@ -157,7 +157,7 @@ const orInvalid = async (context: RuntimeContext, options: CommonOptions): Promi
 }
 
 /**
- * Writes facts about this installation to one file that can be sent to a stranger. It changes nothing and needs no
+ * Writes facts about this installation to one file that can be sent to another person. It changes nothing and needs no
  * running service.
  */
 export const supportBundle = async (context: RuntimeContext, options: BundleOptions): Promise<ExitCode> => {

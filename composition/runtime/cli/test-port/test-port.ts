@@ -22,7 +22,7 @@ export interface TestPortOptions {
   readonly timeout: string
 }
 
-/** What the function of a stranger's module is called with. */
+/** What the function of a third party's module is called with. */
 export interface PortTestContext {
   /**
    * Makes a database with our tables, for an adapter that uses them: SQLite in memory, with the rows that the suite
@@ -65,7 +65,7 @@ export const testPort = async (
 
 const isPath = (place: string): boolean => place.startsWith('.') || isAbsolute(place)
 
-/** Returns the suites of a stranger's own ports, or why the file has none. */
+/** Returns the suites of a third party's own ports, or why the file has none. */
 const suitesOfFile = async (place: string): Promise<readonly FoundSuite[] | string> => {
   const { shareOurModules } = await import('../../outside-parts.ts')
   shareOurModules()
@@ -179,7 +179,7 @@ const migrationsOf = async (own: readonly AnyPart[], { migrations }: ContractSui
   return migrationsFor({ parts, ownParts: own.length }, database)
 }
 
-/** Makes the benches of a run, and closes the databases that they have asked for. */
+/** Makes the benches of a run, and closes the databases that they have requested. */
 const benchesOf = (own: readonly AnyPart[], suite: ContractSuite<Bench>, factory: Factory) => {
   const databases: SqlDatabase[] = []
   const database = async (): Promise<SqlDatabase> => {

@@ -134,7 +134,7 @@ const off: readonly unknown[] = [undefined, null, false, '', 'false', '0', 'none
 
 /**
  * Returns the key that restricts the change and has no meaning on the route. Without it, more would be done than was
- * asked for.
+ * requested.
  */
 const unmetRestriction = (
   route: Route,

@@ -13,7 +13,7 @@ export const isWholeNumber = (text: string | null): boolean => (wholeNumber(text
 
 /**
  * Reads `page` and `limit` as clients of this interface expect: invalid values and 0 mean the default, and a larger
- * limit than the maximum means the maximum. Without both parameters the whole list is asked for, if `isWhole`.
+ * limit than the maximum means the maximum. Without both parameters the whole list is requested, if `isWhole`.
  */
 export const pageRequest = (params: URLSearchParams, isWhole: boolean): PageRequest => {
   if (isWhole && !params.has('page') && !params.has('limit')) return { page: 1, limit: maxListRows }
@@ -30,7 +30,7 @@ const longestLink = 8 * 1024
 
 const secretParameters = ['token', 'access_token']
 
-/** Returns why a page of a keyed list cannot be asked for by its number. */
+/** Returns why a page of a keyed list cannot be requested by its number. */
 export const tooDeepPage = ({ page, limit }: PageRequest): string | undefined =>
   page * limit > maxListRows
     ? `Pages are numbered up to ${maxListRows} items. Follow the link with rel="next" of the first page to read further.`
