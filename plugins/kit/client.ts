@@ -137,8 +137,10 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
   if (route.ok.isYamlToo === true && /^application\/yaml\b/.test(headerText(reply.headers, 'content-type') ?? ''))
     return new YamlAnswer(reply.body)
   switch (route.ok.kind) {
-    case 'json':
-      return decode(route.ok.codec, request, reply)
+    case 'json': {
+      const value = decode(route.ok.codec, request, reply)
+      return route.ok.setsCookies === true ? { value, cookies: cookiesOf(reply.headers) } : value
+    }
     case 'versioned': {
       const version = /^"(\d+)-/.exec(headerText(reply.headers, 'etag') ?? '')?.[1]
       if (version === undefined) return refuse(request, reply, 'the response lacks an ETag with its version')

@@ -2,7 +2,7 @@ import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { Page } from '../../core/kernel/page.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { Access } from './access.ts'
-import type { CookieChange, ReplySpec, Versioned } from './reply.ts'
+import type { CookieChange, ReplySpec, Versioned, WithCookies } from './reply.ts'
 import { NoContent, Redirect, YamlAnswer } from './reply.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { Admission, BoundRoute, CallOf, Method, Route, RouteInput } from './route.ts'
@@ -13,7 +13,7 @@ import type { Admission, BoundRoute, CallOf, Method, Route, RouteInput } from '.
  */
 type TransactionResult<M extends Method, R, A> = M extends 'GET'
   ? unknown
-  : [R] extends [void | readonly CookieChange[]]
+  : [R] extends [void | readonly CookieChange[] | WithCookies<unknown>]
     ? unknown
     : A
 

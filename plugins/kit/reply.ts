@@ -13,6 +13,12 @@ export interface CookieChange {
   readonly hostPrefix?: boolean
 }
 
+/** A value with the cookies that its answer sets or clears. */
+export interface WithCookies<A> {
+  readonly value: A
+  readonly cookies: readonly CookieChange[]
+}
+
 /** A value with its row version. The strong ETag is derived from the version. */
 export interface Versioned<A> {
   readonly value: A
@@ -146,6 +152,8 @@ export interface ReplySpec<Result> {
   readonly isEmptyToo?: boolean
   /** Reports that `reply` may return an `EmptyAnswer` instead. */
   readonly isBodilessToo?: boolean
+  /** For `json`: `reply` returns the value `WithCookies`. */
+  readonly setsCookies?: boolean
   /** The answers to GET are sent compressed to clients that accept it. */
   readonly isPacked?: boolean
   /** For `json`: a header that repeats a text of the value, for proxies that read headers only. */
@@ -262,6 +270,18 @@ export const cookies = (status: number, description = 'Done, cookies changed'): 
   status,
   description,
 })
+
+/** Declares JSON of one value, with cookies that are set or cleared. The answer has no entity tag. */
+export const jsonWithCookies = <A>(
+  status: number,
+  codec: t.Type<A, unknown>,
+  example: unknown,
+  description = 'OK, cookies changed',
+): ReplySpec<WithCookies<A>> => ({ kind: 'json', status, codec, example, description, setsCookies: true })
+
+/** Reports whether an answer signs in or out. */
+export const changesCookies = ({ kind, setsCookies }: Pick<ReplySpec<unknown>, 'kind' | 'setsCookies'>): boolean =>
+  kind === 'cookies' || setsCookies === true
 
 /**
  * Declares a feed: `text/event-stream`, or a JSON array for a client that requests `application/json`. The feed starts

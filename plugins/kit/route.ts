@@ -6,6 +6,7 @@ import type { Exchange, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Failure, FailureType } from '../../core/kernel/failure.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { PageRequest } from '../../core/kernel/page.ts'
+import type { Secret } from '../../core/kernel/secret.ts'
 import type { Call, RequiredScope, ScopeCategory, SignedInCall } from '../../core/kernel/principal.ts'
 import type { Access, GrantedAccess, PublicAccess } from './access.ts'
 import { read, write } from './access.ts'
@@ -78,6 +79,8 @@ export interface Route<
   readonly query?: t.Type<Q, unknown, unknown>
   readonly body?: BodySpec<B>
   readonly ok: ReplySpec<R>
+  /** The name of a cookie that the handler receives, as `CookieChange` names it with `hostPrefix`. */
+  readonly readsCookie?: string
   /** The failures that the use case may return. */
   readonly failures: readonly FailureType<F>[]
   /** The status of a failure where the specification requires another one than that of its kind. */
@@ -131,6 +134,8 @@ export interface RouteInput<P, Q, B, X extends Access, A = unknown> {
   readonly page: PageRequest
   /** From `If-Match`: the row version that the change applies to. */
   readonly expectedVersion: number | undefined
+  /** For a route with `readsCookie`: the value, if the request has it. */
+  readonly cookie?: Secret
   /** For a route with `makesToken`: whether this request creates a token. */
   readonly makesToken?: boolean
 }

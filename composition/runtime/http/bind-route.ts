@@ -3,6 +3,7 @@ import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { anyTurn } from '../../../core/kernel/clock.ts'
 import type { KeyedChange } from '../../../core/kernel/idempotency.ts'
+import { changesCookies } from '../../../plugins/kit/reply.ts'
 import type { BoundRoute, Route } from '../../../plugins/kit/route.ts'
 import type { Answer } from './answer/packed-answer.ts'
 import {
@@ -69,7 +70,7 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
   const { readsCredentials } = deps
   const idempotency = makeIdempotency(deps.idempotency, deps.secretBox)
   const reply = makeReply(route, deps)
-  const isIdempotent = route.method !== 'GET' && route.ok.kind !== 'cookies' && readsCredentials !== false
+  const isIdempotent = route.method !== 'GET' && !changesCookies(route.ok) && readsCredentials !== false
 
   const answerOf = async (result: unknown, context: RequestContext, input: AnyRouteInput): Promise<Answer> => {
     // What was read on a thread or by the network arrives in a turn in which other requests of the account have run.

@@ -4,7 +4,7 @@ import type * as t from 'io-ts'
 import type { PackedText } from '../../../../core/kernel/exchange.ts'
 import { toWireJson } from '../../../../core/kernel/json.ts'
 import type { Page, PageRequest } from '../../../../core/kernel/page.ts'
-import type { Binary, CookieChange, Streamed, Versioned } from '../../../../plugins/kit/reply.ts'
+import type { Binary, CookieChange, Streamed, Versioned, WithCookies } from '../../../../plugins/kit/reply.ts'
 import { EmptyAnswer, JsonText, NoContent, Redirect, YamlAnswer } from '../../../../plugins/kit/reply.ts'
 import type { Route } from '../../../../plugins/kit/route.ts'
 import { shapeOf } from '../../../../plugins/kit/unknown-fields.ts'
@@ -21,7 +21,7 @@ const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
 interface Tagging {
   readonly version?: number
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Answer['headers']
   readonly isUntagged?: boolean | undefined
 }
 
@@ -174,9 +174,17 @@ const encodeList = async (
 const makeDeclaredReply = (route: Route, deps: ReplyDeps, tagged: Tagged): Reply => {
   const { ok } = route
   const encode = encoderOf(route, deps)
+  const setCookies = (changes: readonly CookieChange[], { isEncrypted }: RequestContext) => ({
+    'Set-Cookie': changes.map((change) => setCookieHeader(change, deps.secureCookies || isEncrypted)),
+  })
   switch (ok.kind) {
     case 'json': {
       const { header } = ok
+      if (ok.setsCookies === true)
+        return (result, context) => {
+          const { value, cookies } = result as WithCookies<unknown>
+          return tagged(encode(value), context, { headers: setCookies(cookies, context), isUntagged: true })
+        }
       if (header !== undefined)
         return (result, context) =>
           tagged(encode(result), context, { headers: { [header.name]: header.textOf(result) }, isUntagged: true })
@@ -198,13 +206,11 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps, tagged: Tagged): Reply
         return tagged(value, context, { headers })
       }
     case 'cookies':
-      return (result, context) => {
-        const secure = deps.secureCookies || context.isEncrypted
-        const headers = {
-          'Set-Cookie': (result as readonly CookieChange[]).map((change) => setCookieHeader(change, secure)),
-        }
-        return { status: ok.status, headers, body: undefined }
-      }
+      return (result, context) => ({
+        status: ok.status,
+        headers: setCookies(result as readonly CookieChange[], context),
+        body: undefined,
+      })
     case 'binary':
       return (result) => binaryAnswer(result as Binary)
     case 'streamed':

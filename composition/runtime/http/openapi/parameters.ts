@@ -1,5 +1,6 @@
 import type * as t from 'io-ts'
 import { noteOf, optionalInner, repeatedItem } from '../../../../plugins/kit/codecs.ts'
+import { changesCookies } from '../../../../plugins/kit/reply.ts'
 import type { Route, StreamRoute } from '../../../../plugins/kit/route.ts'
 import { defaultPageLimit, maxListRows, maxPageLimit } from '../../../../core/kernel/page.ts'
 import { shapeOf } from '../../../../plugins/kit/unknown-fields.ts'
@@ -157,7 +158,7 @@ const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): boolean 
 
 /** Reports whether an Idempotency-Key limits the route's effect to at most once. */
 export const isKeyed = (route: Route): boolean =>
-  route.method !== 'GET' && route.ok.kind !== 'cookies' && route.access.kind !== 'public'
+  route.method !== 'GET' && !changesCookies(route.ok) && route.access.kind !== 'public'
 
 /** Reports whether a body of this route may have fields that are ignored. */
 export const ignoresFields = ({ body }: Route): boolean => body !== undefined && shapeOf(body.codec) !== undefined

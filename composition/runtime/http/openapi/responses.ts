@@ -4,6 +4,7 @@ import { getOrMake } from '../../../../core/kernel/cache.ts'
 import { toWireJson } from '../../../../core/kernel/json.ts'
 import { ErrorBody } from '../../../../plugins/kit/client.ts'
 import type { ReplySpec } from '../../../../plugins/kit/reply.ts'
+import { changesCookies } from '../../../../plugins/kit/reply.ts'
 import type { Route, StreamRoute } from '../../../../plugins/kit/route.ts'
 import type { Dialect } from '../failure-response.ts'
 import { isPacked } from '../answer/packed-answer.ts'
@@ -121,7 +122,7 @@ const headersOfKind: Readonly<Record<ReplySpec<unknown>['kind'], readonly string
 
 /** Reports whether a route's answers carry an entity tag of their bytes. */
 const isTagged = ({ method, ok }: Route): boolean =>
-  method === 'GET' && (ok.kind === 'json' || ok.kind === 'list') && ok.header === undefined
+  method === 'GET' && (ok.kind === 'json' || ok.kind === 'list') && ok.header === undefined && ok.setsCookies !== true
 
 /** Returns the headers of a route's answer on success. */
 const okHeaders = (route: Route): Headers =>
@@ -130,8 +131,8 @@ const okHeaders = (route: Route): Headers =>
     ...(isTagged(route) ? [route.makesToken === true ? 'ETag-Tokenless' : 'ETag'] : []),
     ...(isPacked(route) ? ['Content-Encoding-Packed'] : []),
     // A route that sets cookies documents them itself.
-    ...(route.ok.kind === 'cookies' ? [] : ['Set-Cookie-Session']),
-    ...headersOfKind[route.ok.kind],
+    ...(changesCookies(route.ok) ? [] : ['Set-Cookie-Session']),
+    ...headersOfKind[route.ok.setsCookies === true ? 'cookies' : route.ok.kind],
     ...(route.ok.header === undefined ? [] : [route.ok.header.name]),
     ...(ignoresFields(route) ? ['X-Ignored-Fields'] : []),
     'X-Ignored-Parameters',

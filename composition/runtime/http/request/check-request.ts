@@ -8,6 +8,7 @@ import { definedFields } from '../../../../core/kernel/json.ts'
 import type { Principal } from '../../../../core/kernel/principal.ts'
 import type { Access, GrantedAccess, KeyRef, ObjectRef, ParamRef } from '../../../../plugins/kit/access.ts'
 import { paramsOf } from '../../../../plugins/kit/access.ts'
+import { changesCookies } from '../../../../plugins/kit/reply.ts'
 import type { Admission, Route, RouteInput } from '../../../../plugins/kit/route.ts'
 import type { Refusal } from '../failure-response.ts'
 import { noSuchPath, refusal, refusalOf } from '../failure-response.ts'
@@ -16,6 +17,7 @@ import { makeAuthenticate } from './authenticate.ts'
 import type { BodyResult } from './body.ts'
 import { readBody } from './body.ts'
 import { parseIfMatch } from './conditional.ts'
+import { cookieValueOf, hostCookieName } from './credentials.ts'
 import { crossSiteSignInRefusal } from './cross-site.ts'
 import { decodeBody, decodeParams, decodeQuery, isStrict, sentenceOf } from './decode.ts'
 import { pageRequest, tooDeepPage } from './paging.ts'
@@ -78,7 +80,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     isAgain = false,
   ): Promise<Either<Refusal, CheckedRequest>> => {
     const rateLimit = isAgain ? undefined : deps.rateLimit
-    const crossSite = route.ok.kind === 'cookies' ? crossSiteSignInRefusal(req, context, deps) : undefined
+    const crossSite = changesCookies(route.ok) ? crossSiteSignInRefusal(req, context, deps) : undefined
     if (crossSite !== undefined) return left(spendRefused(rateLimit, context, crossSite))
     const proven = await authenticate(req, context, authenticated)
     if (isLeft(proven)) return left(spendRefused(rateLimit, context, proven.left))
@@ -137,12 +139,24 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
         page,
         expectedVersion: expectedVersion.right,
         ...(context.makesToken === true ? { makesToken: true } : {}),
+        ...cookieInput(deps, route, req, context),
       },
       bodyText: read.text,
       rateHeaders: rate.headers,
     })
   }
 }
+
+/** Returns the cookie that the route reads. Its name is the one with which it was set. */
+const cookieInput = (
+  { secureCookies }: Pick<BinderDeps, 'secureCookies'>,
+  { readsCookie }: Route,
+  req: IncomingMessage,
+  { isEncrypted }: RequestContext,
+): Pick<AnyRouteInput, 'cookie'> =>
+  readsCookie === undefined
+    ? {}
+    : definedFields({ cookie: cookieValueOf(req, hostCookieName(readsCookie, secureCookies || isEncrypted)) })
 
 /** On a listener that reads no credentials, no caller is known. */
 const withoutCredentials: Pick<ReturnType<typeof makeAuthenticate>, 'authenticate' | 'spendCode'> = {
