@@ -65,6 +65,7 @@ const browserGlobals = Object.fromEntries(
     'history',
     'location',
     'navigator',
+    'PublicKeyCredential',
     'setTimeout',
     'DOMParser',
     'URL',

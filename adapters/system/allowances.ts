@@ -103,7 +103,12 @@ export const makeSharedLimiter = (
   })
 
 /** The kinds counted by the network of an IP address. The others are counted by their subject. */
-const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset', 'address-check-network'])
+const byNetwork: ReadonlySet<AllowanceKind> = new Set([
+  'sign-up',
+  'password-reset',
+  'address-check-network',
+  'passkey-challenge',
+])
 
 /** The numbers of docs/decisions/registration.md, mail.md and invitations.md. */
 const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
@@ -116,6 +121,7 @@ const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
   'email-confirmation': { points: 40, seconds: 24 * 3600 },
   'address-check': { points: 30, seconds: 3600 },
   'address-check-network': { points: 120, seconds: 3600 },
+  'passkey-challenge': { points: 600, seconds: 3600 },
 }
 
 export interface AllowancesDeps {
@@ -142,6 +148,7 @@ export const makeAllowances = ({ counters, key, log }: AllowancesDeps): Allowanc
     'email-confirmation': makeSharedLimiter(counters, onStoreAway, allowanceLimits['email-confirmation']),
     'address-check': makeSharedLimiter(counters, onStoreAway, allowanceLimits['address-check']),
     'address-check-network': makeSharedLimiter(counters, onStoreAway, allowanceLimits['address-check-network']),
+    'passkey-challenge': makeSharedLimiter(counters, onStoreAway, allowanceLimits['passkey-challenge']),
   }
   return {
     async take(kind, subject) {

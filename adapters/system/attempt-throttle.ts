@@ -128,7 +128,7 @@ const attemptLimits = {
 /** The scopes of the totals of a subject. */
 const [familiarScope, unfamiliarScope] = ['familiar networks', 'unfamiliar networks'] as const
 
-const kinds: readonly AttemptKind[] = ['password', 'one-time-code', 'reset-code']
+const kinds: readonly AttemptKind[] = ['password', 'one-time-code', 'passkey', 'reset-code']
 const purgeMilliseconds = 10 * 60_000
 /** How long a network is familiar after the last sign-in from it. It is noted again at most once a day. */
 const familiarMilliseconds = 90 * 24 * 3_600_000

@@ -3,7 +3,7 @@ import type { UserId } from '../kernel/ids.ts'
 import { portKey } from '../kernel/port-key.ts'
 
 /** The kind of secret that is guessed. Each kind has its own counters. */
-export type AttemptKind = 'password' | 'one-time-code' | 'reset-code'
+export type AttemptKind = 'password' | 'one-time-code' | 'passkey' | 'reset-code'
 
 /** One attempt to prove a secret that can be guessed. */
 export interface Attempt {
@@ -83,6 +83,7 @@ export interface AttemptCounters {
  * notices of such requests, by e-mail address. Invitations to organizations, which send mail to addresses that others
  * chose: by inviting user, by organization and address, and by address across organizations. Confirmations of
  * addresses, by the user who names them. Checks whether an account has an address, by user and by source IP address.
+ * Challenges for a sign-in with a passkey, by source IP address.
  */
 export type AllowanceKind =
   | 'sign-up'
@@ -94,6 +95,7 @@ export type AllowanceKind =
   | 'email-confirmation'
   | 'address-check'
   | 'address-check-network'
+  | 'passkey-challenge'
 
 /**
  * Counts in the shared store, across instances. If it does not respond, counts in this process, with half the limits.

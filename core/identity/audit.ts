@@ -35,6 +35,9 @@ export const auditOfUser = defineAudit(
     'second_factor.disabled',
     'second_factor.recovery_code_used',
     'second_factor.recovery_codes_replaced',
+    'passkey.added',
+    'passkey.removed',
+    'passkey.counter_went_back',
   ],
   ({ id, login }: { readonly id: UserId; readonly login: string }) => ({
     objectId: id,

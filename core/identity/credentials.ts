@@ -6,7 +6,7 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { UserId } from '../kernel/ids.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { Call, Principal, SignedInCall } from '../kernel/principal.ts'
-import { makeOwnCall } from '../kernel/principal.ts'
+import { fullScope, makeOwnCall } from '../kernel/principal.ts'
 import type { Entropy, Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -24,7 +24,7 @@ import type {
   ProvenStores,
 } from './ports.ts'
 import { NotAuthenticated, NotPermitted, TooManyAttempts } from './ports.ts'
-import { enrolledRef } from './second-factor/codes.ts'
+import type { AssertionResponse, ChallengeBinding } from './passkeys/ports.ts'
 import type { UseOneTimeCode } from './second-factor/ports.ts'
 import type { User } from './types.ts'
 import { maxPasswordLength } from './authentication/password-policy.ts'
@@ -77,6 +77,7 @@ export interface NotifyLockedDeps {
 const whatFailed: Readonly<Record<AttemptKind, string>> = {
   password: 'the password was wrong',
   'one-time-code': 'the password was right, but the one-time code was wrong',
+  passkey: 'the response of a passkey was not valid',
   'reset-code': 'the code to set a new password was wrong',
 }
 
@@ -112,6 +113,15 @@ export const makeNotifyLocked = (deps: NotifyLockedDeps): OnLocked => {
     })
 }
 
+/** Returns a call for a change that precedes the request's own call. Its author is the user who was proven. */
+export const callAsUser = (user: User, operation: string, sourceIp: string): Call => ({
+  principal: { userId: user.id, login: user.login, isSiteAdmin: user.isAdmin, method: 'password', scopes: fullScope },
+  requestId: '',
+  sourceIp,
+  operation,
+  signal: new AbortController().signal,
+})
+
 export interface CheckCredentialsDeps extends ThrottledCheckDeps {
   readonly credentials: CredentialStore
   readonly domains: DomainNames
@@ -137,6 +147,15 @@ export const provenOf = ({
   if (principal?.tokenId !== undefined) return { userId: principal.userId, by: `token ${principal.tokenId}` }
   return rememberedUserId === undefined ? undefined : { userId: rememberedUserId, by: 'remembered login' }
 }
+
+/** Returns the binding of a challenge for a proof by the caller: another session or token cannot answer it. */
+export const proofBindingOf = (call: SignedInCall<never>): ChallengeBinding => callerBindingOf(call, 'proof')
+
+/** Returns the binding of a challenge to the credential of the caller. */
+export const callerBindingOf = (call: SignedInCall<never>, purpose: 'proof' | 'registration'): ChallengeBinding => ({
+  purpose,
+  holder: `user ${call.principal.userId} ${provenOf(call)?.by ?? 'password'}`,
+})
 
 const maxLoginLength = 254
 
@@ -215,7 +234,7 @@ const secretsUnchanged = async (
   proven: ProvenSecrets,
 ): Promise<boolean> =>
   (await stores.users.passwordPhc(userId)) === proven.phc.reveal() &&
-  enrolledRef(await stores.secondFactors.find(userId)) === proven.secondFactorRef
+  (await stores.secondFactors.enrolledRef(userId)) === proven.secondFactorRef
 
 /**
  * Reports whether the caller's credential is in force, as the transaction sees it. Locks nothing: a caller that locks
@@ -284,6 +303,8 @@ export interface Proof {
   readonly password: Secret | undefined
   /** A code of the authenticator, or a recovery code. */
   readonly passCode: string | undefined
+  /** The response of a passkey, in place of the code or of both. */
+  readonly passkey?: AssertionResponse | undefined
 }
 
 export type AuthenticateAgainFailure = Failure<'ProofRequired'> | Failure<'TooManyAttempts'>
@@ -292,7 +313,7 @@ export type AuthenticateAgainFailure = Failure<'ProofRequired'> | Failure<'TooMa
 const required = ({ principal }: SignedInCall<never>): Failure<'ProofRequired'> =>
   ProofRequired(
     'Prove in this request that it is you: HTTP Basic with the password and a one-time code, or the keys ' +
-      'password and passCode in the body. After too many failed attempts wait before the next one.',
+      'password and passCode in the body, or the response of a passkey in the key passkey. After too many failed attempts wait before the next one.',
     {
       about: {
         tenantId: principal.userId,
@@ -317,7 +338,22 @@ export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
     const { principal, sourceIp } = call
     if (principal.impersonator !== undefined) return left(required(call))
     if (principal.method === 'password') return right(undefined)
-    if (proof.password === undefined) return left(required(call))
+    const passkey = proof.passkey === undefined ? undefined : { response: proof.passkey, binding: proofBindingOf(call) }
+    const proveFactor = async (): Outcome<AuthenticateAgainFailure, void> => {
+      const used = await deps.useOneTimeCode({ userId: principal.userId, code: proof.passCode, passkey, sourceIp })
+      if (!isLeft(used)) return used
+      return left(used.left.tag === 'TooManyAttempts' ? (used.left as Failure<'TooManyAttempts'>) : required(call))
+    }
+    if (proof.password === undefined) {
+      // A passkey verifies its user, so that it proves as much as a password with a code.
+      if (passkey === undefined) return left(required(call))
+      const used = await proveFactor()
+      if (isLeft(used)) return used
+      const record = await deps.credentials.passwordByKey(principal.login.toLowerCase())
+      return record?.account.userId === principal.userId
+        ? right({ phc: secret(record.phc), secondFactorRef: record.secondFactorRef })
+        : left(required(call))
+    }
     const proven = provenOf(call)
     const checked = await checkCredentials({ login: principal.login, password: proof.password, sourceIp, proven })
     if (isLeft(checked))
@@ -329,10 +365,8 @@ export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
     const { phc, hasSecondFactor, secondFactorRef } = checked.right
     const secrets = { phc: secret(phc), secondFactorRef }
     if (!hasSecondFactor) return right(secrets)
-    const used = await deps.useOneTimeCode({ userId: principal.userId, code: proof.passCode, sourceIp })
-    if (isLeft(used))
-      return left(used.left.tag === 'TooManyAttempts' ? (used.left as Failure<'TooManyAttempts'>) : required(call))
-    return right(secrets)
+    const used = await proveFactor()
+    return isLeft(used) ? used : right(secrets)
   }
 }
 

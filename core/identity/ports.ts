@@ -11,6 +11,7 @@ import type { AccountLifeStore, PageSizeStore, SearchTermStore, AvatarStore, Sit
 import type { RememberedLoginStore } from './sessions/ports.ts'
 import type { LinkCodeStore } from './emails/ports.ts'
 import type { TokenExpiryStore } from './tokens/ports.ts'
+import type { PasskeyStore } from './passkeys/ports.ts'
 import type { SecondFactorStore } from './second-factor/ports.ts'
 import type {
   AccessTokenRecord,
@@ -213,9 +214,9 @@ export const TokenNameTaken = defineFailure(
 export interface PasswordRecord {
   readonly account: AccountState
   readonly phc: string
-  /** Whether a second factor is enrolled. */
+  /** Whether a second factor is enrolled: an authenticator app, or a passkey. */
   readonly hasSecondFactor: boolean
-  /** The reference of the enrolled one. */
+  /** The reference of the enrolled one: see `SecondFactorStore.enrolledRef`. */
   readonly secondFactorRef: string | undefined
   readonly lastLoginAt: Date | undefined
 }
@@ -434,6 +435,7 @@ export interface IdentityStores {
   readonly linkCodes: LinkCodeStore
   readonly tokenExpiry: TokenExpiryStore
   readonly secondFactors: SecondFactorStore
+  readonly passkeys: PasskeyStore
   readonly siteRules: SiteRulesStore
   readonly avatars: AvatarStore
   readonly accountLife: AccountLifeStore

@@ -15,6 +15,7 @@ export type TeamId = Brand<number, 'TeamId'>
 export type RoleId = Brand<number, 'RoleId'>
 export type TokenId = Brand<number, 'TokenId'>
 export type SessionId = Brand<number, 'SessionId'>
+export type PasskeyId = Brand<number, 'PasskeyId'>
 export type ClusterId = Brand<number, 'ClusterId'>
 
 /** The name of a user or an organization in its original spelling: 1 to 40 ASCII characters. */

@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
+import { PasskeyAssertion } from './passkeys/codecs.ts'
 import {
   answer,
   described,
@@ -169,6 +170,11 @@ export const SignInTwoFactorParams = request(
       optional(freeText(64)),
       'The current code of the authenticator app, or a recovery code; needed only by an account with a second factor.',
     ),
+    passkey: described(
+      optional(PasskeyAssertion),
+      'The response of a passkey of the account in place of `passCode`, for a challenge of ' +
+        '`POST /user/signin/passkey/request`.',
+    ),
     remember: described(
       optional(t.boolean),
       'Whether a second cookie opens a new session after the end of this one; false by default, and without ' +
@@ -259,15 +265,25 @@ export const TwoFactorAuthParams = request(
   'TwoFactorAuthParams',
 )
 /** Proves that the caller is the owner of the account, for requests without HTTP Basic. */
-export const SecondFactorProof = request(
+const proofFields = {
+  password: described(optional(givenText()), 'The password of the caller; not needed if the request has HTTP Basic.'),
+  passCode: described(
+    optional(freeText(255)),
+    'A one-time code or a recovery code; not needed if the request has HTTP Basic with `X-OTP`.',
+  ),
+  passkey: described(
+    optional(PasskeyAssertion),
+    'The response of a passkey in place of both, for a challenge of ' +
+      '`POST /user/settings/security/webauthn/request_proof`.',
+  ),
+}
+export const SecondFactorProof = request(proofFields, 'SecondFactorProof')
+export const WebauthnRegistrationOptions = request(
   {
-    password: described(optional(givenText()), 'The password of the caller; not needed if the request has HTTP Basic.'),
-    passCode: described(
-      optional(freeText(255)),
-      'A one-time code or a recovery code; not needed if the request has HTTP Basic with `X-OTP`.',
-    ),
+    name: described(freeText(100), 'A name by which the user recognizes the passkey, 1 to 100 characters.'),
+    ...proofFields,
   },
-  'SecondFactorProof',
+  'WebauthnRegistrationOptions',
 )
 export const RecoveryCodesText = noted(t.string, { type: 'string', description: 'Recovery codes, one per line.' })
 

@@ -1,6 +1,7 @@
 import { makePurgeAccounts } from '../../core/identity/accounts/removal.ts'
 import { makeMendSearchTerms } from '../../core/identity/accounts/search-terms.ts'
 import { IdentityStoresPort, IdentityUnitOfWorkPort } from '../../core/identity/ports.ts'
+import { makeDropExpiredChallenges } from '../../core/identity/passkeys/challenges.ts'
 import { makeDropOverSessions } from '../../core/identity/sessions/sessions.ts'
 import {
   makeDropOldLinkCodes,
@@ -29,6 +30,7 @@ export const housekeepingGroup = defineGroup({
     const removeTokens = makeRemoveExpiredTokens(given)
     const dropCodes = makeDropOldLinkCodes(given)
     const dropSessions = makeDropOverSessions(given)
+    const dropChallenges = makeDropExpiredChallenges(given)
     const mendSearchTerms = makeMendSearchTerms(given)
     return [
       {
@@ -50,12 +52,13 @@ export const housekeepingGroup = defineGroup({
         id: 'identity.removeWhatExpired',
         summary:
           'Remove access tokens 30 days after their end, sessions and remembered logins after a week, and ' +
-          'expired codes of mails',
+          'expired codes of mails and challenges for passkeys',
         everySeconds: hourly,
         run: async (signal) => {
           await removeTokens(signal)
           await dropCodes(signal)
           await dropSessions(signal)
+          await dropChallenges(signal)
         },
       },
       {

@@ -1,4 +1,5 @@
 import type { PasswordPolicy } from '../../core/identity/authentication/password-policy.ts'
+import type { Proof } from '../../core/identity/credentials.ts'
 import type { CommonPasswords, IdentitySettings } from '../../core/identity/ports.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -25,3 +26,14 @@ export const passwordPolicyOf = ({
 /** Returns the secret in an optional field of a request. */
 export const optionalSecret = (text: string | undefined): Secret | undefined =>
   text === undefined ? undefined : secret(text)
+
+/** Returns what proves in a request that the caller is the owner of the account. */
+export const proofOf = ({
+  password,
+  passCode,
+  passkey,
+}: Omit<Proof, 'password'> & { readonly password: string | undefined }): Proof => ({
+  password: optionalSecret(password),
+  passCode,
+  passkey,
+})

@@ -8,6 +8,7 @@ import { avatarGroup, followGroup, userGroup } from './accounts/users.handlers.t
 import { linkCodeGroup, signInGroup } from './authentication/sign-in.handlers.ts'
 import { emailGroup } from './emails/emails.handlers.ts'
 import { housekeepingGroup } from './housekeeping.job.ts'
+import { passkeyGroup, passkeySignInGroup } from './passkeys/passkeys.handlers.ts'
 import { secondFactorGroup } from './second-factor/second-factor.handlers.ts'
 import { sessionGroup } from './sessions/sessions.handlers.ts'
 import { customTokenGroup, tokenGroup } from './tokens/tokens.handlers.ts'
@@ -51,6 +52,8 @@ export const identityPlugin = definePlugin({
     signInGroup,
     sessionGroup,
     secondFactorGroup,
+    passkeyGroup,
+    passkeySignInGroup,
     tokenGroup,
     settingsGroup,
     pageSizeGroup,

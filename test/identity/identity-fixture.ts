@@ -5,6 +5,7 @@ import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
 import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { otpauthOneTimePasswords } from '../../adapters/security/one-time-passwords.ts'
+import { makeSimpleWebAuthn } from '../../adapters/security/webauthn.ts'
 import { sha256TokenDigest, makeHmacDigest } from '../../adapters/security/digests.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
@@ -18,6 +19,7 @@ import { makeSessionResumption } from '../../core/identity/sessions/remembered-l
 import { makeCreateUser } from '../../core/identity/accounts/users.ts'
 import type { CreateUserInput } from '../../core/identity/accounts/users.ts'
 import type { Background, IdentitySettings, PasswordHasher } from '../../core/identity/ports.ts'
+import { makeUsePasskey } from '../../core/identity/passkeys/assertions.ts'
 import { makeSealedSeeds } from '../../core/identity/second-factor/codes.ts'
 import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/attempt-ports.ts'
 import type { User } from '../../core/identity/types.ts'
@@ -110,19 +112,26 @@ export const makeIdentityFixture = (db: SqlDatabase) => {
     onLocked: () => undefined,
     secretBox: testBox,
     oneTimePasswords: otpauthOneTimePasswords,
+    webAuthn: makeSimpleWebAuthn(testSettings.baseUrl()),
   }
   const oneTimeCodes = {
     ...plain,
     seeds: makeSealedSeeds(testBox),
     secondFactors: plain.stores.secondFactors,
     useRecoveryCode: makeUseRecoveryCode(plain),
+    usePasskey: makeUsePasskey(plain),
   }
   const codes = {
     useOneTimeCode: makeUseOneTimeCode(oneTimeCodes),
     checkOneTimeCode: makeCheckOneTimeCode(oneTimeCodes),
     spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes),
   }
-  const deps = { ...plain, ...codes, busPasses: { passFor: () => Promise.resolve(undefined) } }
+  const deps = {
+    ...plain,
+    ...codes,
+    usePasskey: oneTimeCodes.usePasskey,
+    busPasses: { passFor: () => Promise.resolve(undefined) },
+  }
   const createUser = makeCreateUser(deps)
   return {
     deps,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import {
   defineSample,
@@ -16,6 +17,9 @@ export interface SamplePeople {
   readonly viewer: SamplePerson
   /** Those outside of the organization. */
   readonly others: readonly SamplePerson[]
+  /** The owner of the passkey. The others sign in with a password alone. */
+  readonly keyholderId: number
+  readonly passkeyId: number
 }
 
 /** A person of a tenant. */
@@ -47,6 +51,27 @@ const addSecondEmail = async (database: SqlDatabase, userId: number, email: stri
     k('emails').insert({ user_id: userId, email, lower_email: email, verified: true, created_at: 0 }),
   )
   const [row] = await database.query<{ id: number }>((k) => k('emails').where('email', email).select('id'))
+  return Number(row?.id)
+}
+
+const addPasskey = async (database: SqlDatabase, userId: number, name: string): Promise<number> => {
+  const credential = `${name} of ${userId}`
+  await database.query((k) =>
+    k('passkeys').insert({
+      user_id: userId,
+      name,
+      credential_hash: createHash('sha256').update(credential).digest(),
+      credential_id: Buffer.from(credential).toString('base64url'),
+      public_key: Buffer.from([1]),
+      counter: 0,
+      transports: 'internal',
+      aaguid: '00000000-0000-0000-0000-000000000000',
+      is_backed_up: false,
+      rp_id: 'platform.example',
+      created_at: 0,
+    }),
+  )
+  const [row] = await database.query<{ id: number }>((k) => k('passkeys').where('user_id', userId).max({ id: 'id' }))
   return Number(row?.id)
 }
 
@@ -91,13 +116,22 @@ export const sample: Sample<SamplePeople> = defineSample({
     for (const login of outsiders) others.push(await makePerson(tenant, login))
     const enroll = '/api/v1/user/settings/security/twofa/enroll'
     await must('second factor', service.send('GET', enroll, { token: owner.token }))
-    return { owner, editor, viewer, others }
+    const keyholder = { username: `${people.editor}-keys`, email: `${people.editor}-keys@example.com` }
+    const body = { ...keyholder, password: samplePassword, visibility: 'private' }
+    const made = await must(
+      'keyholder',
+      service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body }),
+    )
+    const keyholderId = made.json.id as number
+    const passkeyId = await addPasskey(tenant.database, keyholderId, tenant.text)
+    return { owner, editor, viewer, others, keyholderId, passkeyId }
   },
-  names: ({ owner, viewer }, { mailDomain }) => ({
+  names: ({ owner, viewer, passkeyId }, { mailDomain }) => ({
     user: { id: owner.id, name: owner.login, email: `${owner.login}@${mailDomain}` },
     'other user': { name: viewer.login },
     token: { id: owner.tokenId },
     session: { id: owner.sessionId },
+    passkey: { id: passkeyId },
     email: { id: owner.emailId },
     picture: { digest: 'd'.repeat(43) },
     'drawn picture': { name: 'web' },
@@ -151,9 +185,13 @@ export const sample: Sample<SamplePeople> = defineSample({
     'identity.enrollSecondFactor': undefined,
     'identity.replaceRecoveryCodes': undefined,
     'identity.disableSecondFactor': undefined,
+    'identity.requestPasskey': undefined,
+    'identity.registerPasskey': undefined,
+    'identity.removePasskey': undefined,
+    'identity.signInWithPasskey': undefined,
   },
   queries: { 'identity.changeAccountEmail': { _method: 'PRIMARY' } },
-  tables: (_, tenant) => {
+  tables: ({ keyholderId }, tenant) => {
     const ids = peopleIds(tenant)
     return {
       users: { id: ids },
@@ -164,6 +202,7 @@ export const sample: Sample<SamplePeople> = defineSample({
       follows: { user_id: ids, target_id: ids },
       two_factors: { user_id: ids },
       recovery_codes: { user_id: ids },
+      passkeys: { user_id: [keyholderId] },
       identity_codes: { user_id: ids },
       page_sizes: { user_id: ids },
     }
@@ -172,6 +211,7 @@ export const sample: Sample<SamplePeople> = defineSample({
     allowed_domains: 'the domains of sign-up, of the site',
     email_search_terms: 'follow the emails',
     user_search_terms: 'follow the users',
+    passkey_challenges: 'digests that name no one',
     identity_attempts: 'counters of attempts, by digests',
   },
   secrets: ({ owner, viewer }) => [owner.login, viewer.login],
@@ -237,6 +277,7 @@ export const sample: Sample<SamplePeople> = defineSample({
       'identity.disallowDomain',
       'identity.adminResetSecondFactor',
     ]),
+    'identity.removePasskey []': 'a token alone is no proof',
     'identity.checkFollowing []': 'users cannot follow themselves',
     'identity.checkOwnFollowing []': 'the member is private, and what is asked is no matter of the organization',
     'identity.followUser []': 'the member is private, and what is asked is no matter of the organization',

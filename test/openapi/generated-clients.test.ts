@@ -189,7 +189,7 @@ test.serial('openapi-generator for Python', async (t) => {
   await generate(place, 'python', ['packageName=generated_client'])
   const python = commandPath('python3', 'install Python 3.9 or newer')
   await place.run(python, ['-m', 'compileall', '-q', 'generated'])
-  const paths = { PYTHONPATH: [join(place.folder, 'generated'), await pythonPackages()].join(delimiter) }
+  const paths = { PYTHONPATH: [join(place.folder, 'generated'), await pythonPackages('python')].join(delimiter) }
   checkLines(
     t,
     'by-generator-python',

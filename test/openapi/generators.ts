@@ -79,10 +79,10 @@ export const javaLibraries = async (): Promise<string> => {
   return join(folder, 'lib')
 }
 
-/** Returns a folder with the Python packages that a generated client needs. */
-export const pythonPackages = async (): Promise<string> => {
+/** Returns a folder with the Python packages that a client needs. */
+export const pythonPackages = async (client: 'fido2' | 'python'): Promise<string> => {
   const python = commandPath('python3', 'install Python 3.9 or newer with pip (Debian: python3-pip)')
-  const folder = await filled('python', (into) =>
+  const folder = await filled(client, (into) =>
     install([python, '-m', 'pip', 'install', '--quiet', '--target', 'lib', '-r', 'requirements.txt'], into),
   )
   return join(folder, 'lib')

@@ -144,7 +144,7 @@ test('a user edits profile and second factor on the account page', async (t) => 
   await page.locator('#factor-code').fill(recoveryCode)
   await page.locator('#factor-act').selectOption('disable')
   await page.locator('#factor-form button').click()
-  await done('The second factor is off.')
+  await done('The authenticator app is removed.')
   t.deepEqual(problems, [])
 
   await page.goto(`${service.baseUrl}/`)

@@ -35,7 +35,7 @@ const violations: Readonly<Record<string, string>> = {
   'attachments of no role or team':
     'select tr.role_id as name from team_roles tr left join roles r on r.id = tr.role_id left join teams t on t.id = tr.team_id where r.id is null or t.id is null',
   'a recovery code without a second factor':
-    'select r.user_id as name from recovery_codes r left join two_factors f on f.user_id = r.user_id and f.enrolled_at is not null where f.user_id is null',
+    'select r.user_id as name from recovery_codes r left join two_factors f on f.user_id = r.user_id and f.enrolled_at is not null where f.user_id is null and not exists (select 1 from passkeys pk where pk.user_id = r.user_id)',
   'a token without a user':
     'select t.id as name from access_tokens t left join users u on u.id = t.user_id where u.id is null',
   'a user who follows a missing user':

@@ -432,6 +432,7 @@ export const tablesOfMarks: readonly string[] = [
   'metering_scopes',
   'metering_usage',
   'org_members',
+  'passkeys',
   'recovery_codes',
   'remembered_logins',
   'sessions',

@@ -38,5 +38,5 @@ export const violationsOf = async (page: Page): Promise<readonly string[]> => {
 export const signInOn = async (page: Page, login: string, password: string): Promise<void> => {
   await page.locator('#username').fill(login)
   await page.locator('#password').fill(password)
-  await page.locator('#sign-in-form button').click()
+  await page.locator('#sign-in-form button[type=submit]').click()
 }

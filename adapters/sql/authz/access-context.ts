@@ -5,7 +5,7 @@ import type { AccountId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import type { RightsStore } from '../../../core/kernel/rights.ts'
 import type { Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { aliased, instant, nullable, orElse, pick } from '../kit/columns.ts'
+import { aliased, computed, flag, instant, nullable, orElse, pick } from '../kit/columns.ts'
 import { accounts, twoFactors, users } from '../tables/identity.ts'
 import { organizations, orgMembers, robotAccounts, teams } from '../tables/organizations.ts'
 import type { Binds, Row } from '../kit/columns.ts'
@@ -16,6 +16,12 @@ export const entryRow = {
   twoFactorFrom: aliased(organizations, 'o').twoFactorFrom,
   maxTokenLifeDays: orElse(aliased(organizations, 'o').maxTokenLifeDays, 0),
   factorEnrolledAt: aliased(twoFactors, 'f').enrolledAt,
+  // Of an organization that requires nothing, the passkeys are not read.
+  hasPasskey: computed(
+    flag(),
+    'case when exists (select 1 from passkeys as pk where pk.user_id = m.user_id and o.two_factor_from > 0) ' +
+      'then 1 else 0 end',
+  ),
   robotId: nullable(aliased(robotAccounts, 'rb').id),
 }
 type EntryRow = Row<typeof entryRow>
@@ -63,7 +69,7 @@ export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
   return {
     secondFactorFrom: twoFactorFrom,
     // A robot account has no person who could have a second factor.
-    hasSecondFactor: row.factorEnrolledAt !== undefined || row.robotId !== undefined,
+    hasSecondFactor: row.factorEnrolledAt !== undefined || row.hasPasskey || row.robotId !== undefined,
     maxTokenLifeDays,
   }
 }
@@ -126,6 +132,7 @@ export const whereEntryAllowed =
           .orWhereExists(
             k('two_factors as f').select('f.user_id').whereRaw('f.user_id = m.user_id').whereNotNull('f.enrolled_at'),
           )
+          .orWhereExists(k('passkeys as pk').select('pk.id').whereRaw('pk.user_id = m.user_id'))
           .orWhereExists(
             k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id and rb.org_id = m.org_id'),
           ),

@@ -1,10 +1,10 @@
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
-import { fromUsers, onlyClusterOf, stateOf, stateRow, userRow, wordsOf } from './rows.ts'
+import { fromUsers, onlyClusterOf, secondFactorRef, stateOf, stateRow, userRow, wordsOf } from './rows.ts'
 import type { Row } from '../kit/columns.ts'
-import { aliased, computed, instant, nullable, nullableColumns, pick, present } from '../kit/columns.ts'
+import { aliased, instant, nullableColumns, pick, present } from '../kit/columns.ts'
 import { values } from '../kit/values.ts'
-import { accessTokens, accounts, emails, sessions, twoFactors, users } from '../tables/identity.ts'
+import { accessTokens, accounts, emails, sessions, users } from '../tables/identity.ts'
 import { rowReader } from '../kit/row-reader.ts'
 import { decidingNothing, selected } from '../kit/fragments.ts'
 import type { DriverRow } from '../kit/row-reader.ts'
@@ -39,11 +39,7 @@ const readUser = rowReader(userRow)
 const passwordRow = {
   ...stateRow,
   ...pick(aliased(users, 'u'), 'passwordHash', 'lastLoginAt'),
-  // The enrolled second factor. A factor without a confirmed first code does not count.
-  secondFactorRef: computed(
-    nullable(twoFactors.ref),
-    '(select f.ref from two_factors as f where f.user_id = u.id and f.enrolled_at is not null)',
-  ),
+  secondFactorRef,
 }
 
 /** The state of a user, if the account has one. */

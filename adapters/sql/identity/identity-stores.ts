@@ -7,6 +7,7 @@ import { makeSqlAvatarStore, makeSqlFollowStore } from './profile-store.ts'
 import { makeSqlEmailStore, makeSqlLinkCodeStore } from './email-store.ts'
 import { makeSqlPageSizeStore, makeSqlSiteRulesStore } from './settings-store.ts'
 import { makeSqlRememberedLoginStore, makeSqlSessionStore } from './session-store.ts'
+import { makeSqlPasskeyStore } from './passkey-store.ts'
 import { makeSqlSearchTermStore } from './user-search.ts'
 import { makeSqlSecondFactorStore } from './second-factor-store.ts'
 import type { FreshUser } from './user-store.ts'
@@ -43,6 +44,7 @@ export const makeSqlIdentityStores = (
   const rememberedLogins = makeSqlRememberedLoginStore(db)
   const holdings = makeSqlAccountHoldings(db, held)
   const secondFactors = makeSqlSecondFactorStore(db)
+  const passkeys = makeSqlPasskeyStore(db)
   const siteRules = makeSqlSiteRulesStore(db)
   const accountLife = makeSqlAccountLifeStore(db)
   const searchTerms = makeSqlSearchTermStore(db)
@@ -61,6 +63,7 @@ export const makeSqlIdentityStores = (
     linkCodes: linkCodes(runner),
     tokenExpiry: tokenExpiry(runner),
     secondFactors: secondFactors(runner),
+    passkeys: passkeys(runner),
     siteRules: siteRules(runner),
     accountLife: accountLife(runner),
     searchTerms: searchTerms(runner),

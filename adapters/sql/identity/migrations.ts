@@ -388,6 +388,37 @@ const clusterTokens: Migration = {
   },
 }
 
+const passkeys: Migration = {
+  id: '0125-identity-passkeys',
+  phase: 'expand',
+  summary: 'passkeys, and the challenges that they answer',
+  async up(knex, dialect) {
+    await createTable(knex, dialect, 'passkeys', (table) => {
+      rowId(table, dialect)
+      table.bigInteger('user_id').notNullable().unsigned().references('users.id').onDelete('CASCADE')
+      table.string('name', 100).notNullable()
+      // The id itself is too long for an index.
+      fixedBytes(table, dialect, 'credential_hash', 32).notNullable().unique()
+      asciiText(table, dialect, 'credential_id', 1400).notNullable()
+      longBytes(table, dialect, 'public_key').notNullable()
+      table.bigInteger('counter').notNullable()
+      // Words with spaces between them.
+      asciiText(table, dialect, 'transports', 100).notNullable()
+      asciiText(table, dialect, 'aaguid', 36).notNullable()
+      table.boolean('is_backed_up').notNullable()
+      asciiText(table, dialect, 'rp_id', 253).notNullable()
+      instant(table, 'created_at').notNullable()
+      instant(table, 'last_used_at').nullable()
+      table.index(['user_id', 'id'])
+    })
+    await createTable(knex, dialect, 'passkey_challenges', (table) => {
+      fixedBytes(table, dialect, 'key_hash', 32).notNullable().primary()
+      table.string('name', 100).notNullable()
+      instant(table, 'expires_at').notNullable().index()
+    })
+  },
+}
+
 export const identityMigrations: PartMigrations = {
   part: 'identity',
   tables,
@@ -404,5 +435,6 @@ export const identityMigrations: PartMigrations = {
     searchTerms,
     interfaceSettings,
     clusterTokens,
+    passkeys,
   ],
 }

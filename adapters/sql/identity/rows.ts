@@ -7,7 +7,7 @@ import { aliased, computed, int, long, nullable, orElse, pick, qualified, withou
 import type { ObjectRows } from '../kit/object-rows.ts'
 import type { Slots } from '../kit/statement.ts'
 import { clusters } from '../tables/clusters.ts'
-import { accessTokens, accounts, emails, sessions, users } from '../tables/identity.ts'
+import { accessTokens, accounts, emails, sessions, twoFactors, users } from '../tables/identity.ts'
 
 /** Where the objects of this part's types are. */
 export const tokenObjectRows: ObjectRows = { type: 'token', table: 'access_tokens', owner: 'user_id' }
@@ -49,6 +49,16 @@ export const userRow = {
   followersCount: computed(long(), followCount('target_id', 'user_id')),
   followingCount: computed(long(), followCount('user_id', 'target_id')),
 }
+
+/**
+ * The second factor in force of the user `u`: an enrolled seed, or else the passkeys together. A seed without a
+ * confirmed first code does not count.
+ */
+export const secondFactorRef = computed(
+  nullable(twoFactors.ref),
+  'coalesce((select f.ref from two_factors as f where f.user_id = u.id and f.enrolled_at is not null), ' +
+    "case when exists (select 1 from passkeys as pk where pk.user_id = u.id) then 'passkeys' end)",
+)
 
 /** Joins the primary address `e` to the users `u`. */
 export const joinPrimaryEmail = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>

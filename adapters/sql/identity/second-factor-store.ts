@@ -4,7 +4,8 @@ import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { Row } from '../kit/columns.ts'
 import { long, pick, selectedAs } from '../kit/columns.ts'
 import { insertAllInto, newRow, values } from '../kit/values.ts'
-import { recoveryCodes, twoFactors } from '../tables/identity.ts'
+import { recoveryCodes, twoFactors, users } from '../tables/identity.ts'
+import { secondFactorRef } from './rows.ts'
 
 const recordRow = pick(twoFactors, 'userId', 'sealedSeed', 'ref', 'enrolledAt', 'lastStep')
 
@@ -51,11 +52,24 @@ const seedStatements = (db: SqlDatabase) => ({
       .update(values(twoFactors, { lastStep: p.step })),
   ),
   remove: db.prepare({ userId: twoFactors.userId }, (k, p) => k('two_factors').where('user_id', p.userId).delete()),
+  enrolledRef: db.prepare({ userId: users.id }, { secondFactorRef }, (k, p) => k('users as u').where('u.id', p.userId)),
 })
 
 const recoveryStatements = (db: SqlDatabase) => ({
   removeAll: db.prepare({ userId: recoveryCodes.userId }, (k, p) =>
     k('recovery_codes').where('user_id', p.userId).delete(),
+  ),
+  removeIdle: db.prepare({ userId: recoveryCodes.userId }, (k, p) =>
+    k('recovery_codes')
+      .where('user_id', p.userId)
+      .whereNotExists(k('passkeys as pk').select('pk.id').whereRaw('pk.user_id = recovery_codes.user_id'))
+      .whereNotExists(
+        k('two_factors as f')
+          .select('f.user_id')
+          .whereRaw('f.user_id = recovery_codes.user_id')
+          .whereNotNull('f.enrolled_at'),
+      )
+      .delete(),
   ),
   insert: insertAllInto(db, recoveryCodes, { omitted: ['usedAt'] }),
   use: db.prepare({ userId: recoveryCodes.userId, hash: recoveryCodes.codeHash, at: recoveryCodes.usedAt }, (k, p) =>
@@ -101,9 +115,16 @@ export const makeSqlSecondFactorStore = (db: SqlDatabase): ((runner: SqlRunner) 
     async useStep(userId, ref, step) {
       return (await runner.run(seed.useStep, { userId, ref, step })).affected > 0
     },
+    async enrolledRef(userId) {
+      return (await runner.first(seed.enrolledRef, { userId }))?.secondFactorRef
+    },
     async remove(userId) {
-      await runner.run(recovery.removeAll, { userId })
-      return (await runner.run(seed.remove, { userId })).affected > 0
+      const isRemoved = (await runner.run(seed.remove, { userId })).affected > 0
+      await runner.run(recovery.removeIdle, { userId })
+      return isRemoved
+    },
+    async removeIdleRecoveryCodes(userId) {
+      await runner.run(recovery.removeIdle, { userId })
     },
     async replaceRecoveryCodes(userId, hashes, at) {
       await runner.run(recovery.removeAll, { userId })

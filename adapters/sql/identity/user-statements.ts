@@ -157,7 +157,7 @@ const same = (k: Knex, p: ListSlots, column: string, bind: Filter): Knex.Raw =>
 
 const hasSecondFactor =
   'case when exists (select 1 from two_factors sf where sf.user_id = u.id and sf.enrolled_at is not null) ' +
-  'then 1 else 0 end'
+  'or exists (select 1 from passkeys pk where pk.user_id = u.id) then 1 else 0 end'
 
 const narrowed = (k: Knex, p: ListSlots, query: Knex.QueryBuilder): Knex.QueryBuilder =>
   query

@@ -4,7 +4,7 @@ import type { Row } from '../kit/columns.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { aliased, int, pick, present } from '../kit/columns.ts'
 import { values } from '../kit/values.ts'
-import { accounts, emails, twoFactors, users } from '../tables/identity.ts'
+import { accounts, emails, users } from '../tables/identity.ts'
 import { orgMembers, organizations } from '../tables/organizations.ts'
 
 const rankOf = (notice: SecondFactorNotice): number => notices.indexOf(notice)
@@ -47,8 +47,16 @@ const statements = (db: SqlDatabase) => ({
           }),
         ),
   ),
-  enrolled: db.prepare({ userId: twoFactors.userId }, { userId: twoFactors.userId }, (k, p) =>
-    k('two_factors').where('user_id', p.userId).whereNotNull('enrolled_at'),
+  enrolled: db.prepare({ userId: users.id }, { userId: users.id }, (k, p) =>
+    k('users as u')
+      .where('u.id', p.userId)
+      .where((any) =>
+        any
+          .whereExists(
+            k('two_factors as f').select('f.user_id').whereRaw('f.user_id = u.id').whereNotNull('f.enrolled_at'),
+          )
+          .orWhereExists(k('passkeys as pk').select('pk.id').whereRaw('pk.user_id = u.id')),
+      ),
   ),
   forgetNotices: db.prepare({ orgId: orgMembers.orgId }, (k, p) =>
     k('org_members')
@@ -76,6 +84,7 @@ const statements = (db: SqlDatabase) => ({
         .leftJoin('two_factors as f', 'f.user_id', 'u.id')
         .whereNotNull('o.two_factor_from')
         .whereNull('f.enrolled_at')
+        .whereNotExists(k('passkeys as pk').select('pk.id').whereRaw('pk.user_id = u.id'))
         .where({ 'u.is_active': 1, 'u.prohibit_login': 0 })
         .where((any) =>
           any

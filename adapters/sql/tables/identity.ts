@@ -1,4 +1,4 @@
-import type { AccountId, ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
+import type { AccountId, ClusterId, OrgId, PasskeyId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
 import type { RememberedId, UserVisibility } from '../../../core/identity/types.ts'
 import {
   fixedBytes,
@@ -120,6 +120,28 @@ export const recoveryCodes = table('recovery_codes', {
   codeHash: fixedBytes(32),
   createdAt: instant(),
   usedAt: nullable(instant()),
+})
+
+export const passkeys = table('passkeys', {
+  id: rowId<PasskeyId>(),
+  userId: id<UserId>(),
+  name: text(100),
+  credentialHash: fixedBytes(32),
+  credentialId: text(1400),
+  publicKey: longBytes(),
+  counter: long(),
+  transports: text(100),
+  aaguid: text(36),
+  isBackedUp: flag(),
+  rpId: text(253),
+  createdAt: instant(),
+  lastUsedAt: nullable(instant()),
+})
+
+export const passkeyChallenges = table('passkey_challenges', {
+  keyHash: fixedBytes(32),
+  name: text(100),
+  expiresAt: instant(),
 })
 
 export const identityAttempts = table('identity_attempts', {

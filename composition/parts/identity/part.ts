@@ -25,6 +25,8 @@ import { ContentDigestPort } from '../../../core/identity/accounts/ports.ts'
 import { makeClusterTokens, makeConfinedTokens } from '../../../core/identity/tokens/delegated-tokens.ts'
 import { makeAuthenticator } from '../../../core/identity/authentication/authenticator.ts'
 import { OneTimePasswordsPort, QrCodesPort, UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
+import { makeUsePasskey } from '../../../core/identity/passkeys/assertions.ts'
+import { UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkeys/ports.ts'
 import { makeNotifyLocked } from '../../../core/identity/credentials.ts'
 import { makeSealedSeeds } from '../../../core/identity/second-factor/codes.ts'
 import type { UseOneTimeCodeDeps } from '../../../core/identity/second-factor/one-time-codes.ts'
@@ -48,6 +50,7 @@ import { makeHmacCsrfTokens, sha256ContentDigest, sha256TokenDigest } from '../.
 import { makeJoseCustomTokens } from '../../../adapters/security/jose-custom-tokens.ts'
 import { idnaDomainNames } from '../../../adapters/security/idna-domain-names.ts'
 import { otpauthOneTimePasswords, pngQrCodes } from '../../../adapters/security/one-time-passwords.ts'
+import { makeSimpleWebAuthn } from '../../../adapters/security/webauthn.ts'
 import { AccessMemoryPort, rememberCredentials } from '../../../adapters/sql/authz/access-memory.ts'
 import { makeSqlAttemptCounters } from '../../../adapters/sql/identity/attempt-counters.ts'
 import { makeSqlCredentialStore } from '../../../adapters/sql/identity/credential-store.ts'
@@ -160,6 +163,7 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         throttle: AttemptThrottlePort,
         onLocked: OnLockedPort,
         unitOfWork: IdentityUnitOfWorkPort,
+        usePasskey: UsePasskeyPort,
       },
       ({ stores, clock, digest, unitOfWork, ...given }) => ({
         ...given,
@@ -169,6 +173,20 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         useRecoveryCode: makeUseRecoveryCode({ stores, clock, unitOfWork, digest }),
         digest,
       }),
+    ),
+    bind(WebAuthnPort, {}, () => makeSimpleWebAuthn(boot.settings.baseUrl)),
+    bind(
+      UsePasskeyPort,
+      {
+        stores: IdentityStoresPort,
+        unitOfWork: IdentityUnitOfWorkPort,
+        webAuthn: WebAuthnPort,
+        digest: TokenDigestPort,
+        clock: ClockPort,
+        throttle: AttemptThrottlePort,
+        onLocked: OnLockedPort,
+      },
+      makeUsePasskey,
     ),
     bind(UseOneTimeCodePort, { codes: OneTimeCodesPort }, ({ codes }) => makeUseOneTimeCode(codes)),
     bind(AttemptCountersPort, {}, () => makeAttemptCounters()),
@@ -352,7 +370,7 @@ export const part = definePart({
     }
   },
   async doctor(settings) {
-    const { checkExtIdp, checkPasswordList } = await import('./doctor.ts')
-    return [...checkExtIdp(settings), ...checkPasswordList(settings)]
+    const { checkExtIdp, checkPasskeys, checkPasswordList } = await import('./doctor.ts')
+    return [...checkExtIdp(settings), ...checkPasswordList(settings), ...(await checkPasskeys(settings))]
   },
 })

@@ -11,7 +11,8 @@ import type { Call } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
 import type { IdentityChanges, IdentitySettings, PasswordRecord, TokenDigest } from '../ports.ts'
-import { enrolledRef } from '../second-factor/codes.ts'
+import { browserBinding } from '../passkeys/challenges.ts'
+import type { AssertionResponse, UsedPasskey } from '../passkeys/ports.ts'
 import type { UseOneTimeCode } from '../second-factor/ports.ts'
 import type { BusPasses, RememberedCookie } from '../sessions/ports.ts'
 import type { RememberCookie } from '../sessions/remembered-logins.ts'
@@ -65,7 +66,7 @@ export interface SignedIn {
 const AccountChanged: FailureType<'AccountChanged'> = defineFailure(
   'AccountChanged',
   'Conflict',
-  'The password or the second factor was replaced during the request.',
+  'The password, the second factor or the passkey was replaced during the request.',
 )
 
 export type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
@@ -73,7 +74,7 @@ export type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited
 /** A further check on an account that may sign in and whose password was correct. It may run twice in one sign-in. */
 export type SecondStep<F extends Failure> = (record: PasswordRecord) => Outcome<F, void>
 
-const prohibited = (): Failure<'SignInProhibited'> =>
+export const prohibited = (): Failure<'SignInProhibited'> =>
   SignInProhibited(
     'This account may not sign in: it is shut, or its e-mail address was not confirmed yet. If you never ' +
       'confirmed it, ask for a new password: that sends the mail for it again. Otherwise ask an administrator.',
@@ -116,8 +117,11 @@ const makeSignInBy = (deps: SignInDeps) => {
     for (let attempts = 2; attempts > 0; attempts--) {
       const proven = await authenticateOnce(call, input, secondStep)
       if (isLeft(proven)) return proven
-      const opened = await open(deps, call, input, proven.right)
-      if (!isLeft(opened)) return right({ ...opened.right, busPass: await passFor(deps, proven.right) })
+      const opened = await openProven(deps, call, proven.right, {
+        remember: input.remember,
+        newPhc: await rehashed(deps, proven.right, input.password),
+      })
+      if (!isLeft(opened)) return opened
       if (opened.left.tag !== 'AccountChanged') return left(opened.left as Failure<'SignInProhibited'>)
     }
     return left(refusedAs(badCredentials()))
@@ -130,7 +134,7 @@ const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> =>
 
 /** Returns undefined for a user who must change the password first. */
 const passFor = async (
-  deps: SignInDeps,
+  deps: Pick<SignInDeps, 'busPasses' | 'settings'>,
   { account: { userId, login, mustChangePassword } }: PasswordRecord,
 ): Promise<Secret | undefined> =>
   mustChangePassword ? undefined : deps.busPasses.passFor({ userId, login }, deps.settings.sessionSeconds)
@@ -146,57 +150,77 @@ const rehashed = async (deps: SignInDeps, record: PasswordRecord, password: Secr
   }
 }
 
-const open = async (
-  deps: SignInDeps,
+/** What is known of a sign-in beside the account. */
+export interface Opening {
+  readonly remember: boolean
+  /** The same password under current parameters. */
+  readonly newPhc?: string | undefined
+  /** The passkey that signs in. It must still exist. */
+  readonly passkey?: UsedPasskey
+}
+
+export type OpenProvenDeps = Pick<SignInDeps, 'busPasses' | 'clock' | 'digest' | 'entropy' | 'settings' | 'unitOfWork'>
+
+/** Opens a session for an account that was proven. Failure AccountChanged: the account is no longer what was proven. */
+export const openProven = async (
+  deps: OpenProvenDeps,
   call: Call,
-  input: SignInInput,
   record: PasswordRecord,
-): Outcome<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>> => {
+  { remember: isAsked, newPhc, passkey }: Opening,
+): Outcome<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, SignedIn> => {
   const { account, phc } = record
-  const newPhc = await rehashed(deps, record, input.password)
   const key = newSessionKey(deps.entropy)
   const cookie = { series: newSeries(deps.entropy), secret: newRememberSecret(deps.entropy) }
-  const remembers = input.remember && deps.settings.rememberSeconds > 0
-  return deps.unitOfWork.run<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>>(
-    call,
-    async (stores) => {
-      // A password change locks the user and ends the sessions: no session may be created after it with the old
-      // password.
-      const refused = await changedSince(stores, record)
-      if (refused !== undefined) return left(refused)
-      const now = deps.clock.now()
-      const old = call.principal
-      if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
-      const remembered = remembers ? await remember(stores, deps, call, record, cookie) : undefined
-      const sessionId = await openSession(stores, deps, call, { userId: account.userId, key, remembered, now })
-      await stores.users.markLoggedIn(account.userId, now)
-      if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
-      const shown = { session: sessionId, remember: remembers, second_factor: record.hasSecondFactor }
-      await stores.audit.record(auditOfUser({ id: account.userId, login: account.login }, 'user.signed_in', shown))
-      const kept = remembers
-        ? { value: rememberCookieValue(cookie), validSeconds: deps.settings.rememberSeconds }
-        : undefined
-      return right({ sessionKey: secret(key), remembered: kept })
-    },
-  )
+  const remembers = isAsked && deps.settings.rememberSeconds > 0
+  const opened = await deps.unitOfWork.run<
+    Failure<'SignInProhibited'> | Failure<'AccountChanged'>,
+    Omit<SignedIn, 'busPass'>
+  >(call, async (stores) => {
+    // A password change locks the user and ends the sessions: no session may be created after it with the old
+    // password.
+    const refused = await changedSince(stores, record, passkey)
+    if (refused !== undefined) return left(refused)
+    const now = deps.clock.now()
+    const old = call.principal
+    if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
+    const remembered = remembers ? await remember(stores, deps, call, record, cookie) : undefined
+    const sessionId = await openSession(stores, deps, call, { userId: account.userId, key, remembered, now })
+    await stores.users.markLoggedIn(account.userId, now)
+    if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
+    const shown = {
+      session: sessionId,
+      remember: remembers,
+      second_factor: record.hasSecondFactor,
+      ...(passkey === undefined ? {} : { passkey: passkey.name }),
+    }
+    await stores.audit.record(auditOfUser({ id: account.userId, login: account.login }, 'user.signed_in', shown))
+    const kept = remembers
+      ? { value: rememberCookieValue(cookie), validSeconds: deps.settings.rememberSeconds }
+      : undefined
+    return right({ sessionKey: secret(key), remembered: kept })
+  })
+  return isLeft(opened) ? opened : right({ ...opened.right, busPass: await passFor(deps, record) })
 }
 
 /** Locks the user and compares the account with what was verified. */
 const changedSince = async (
   stores: IdentityChanges,
   { account, phc, secondFactorRef }: PasswordRecord,
+  passkey: UsedPasskey | undefined,
 ): Promise<Failure<'SignInProhibited'> | Failure<'AccountChanged'> | undefined> => {
   const user = await stores.users.lock(account.userId)
   if (user === undefined || (await stores.users.passwordPhc(account.userId)) !== phc)
     return AccountChanged('The password was replaced.')
   if (!user.isActive || user.prohibitLogin) return prohibited()
-  const isSame = enrolledRef(await stores.secondFactors.find(account.userId)) === secondFactorRef
+  if (passkey !== undefined && !(await stores.passkeys.list(account.userId)).some(({ id }) => id === passkey.id))
+    return AccountChanged('The passkey was removed.')
+  const isSame = (await stores.secondFactors.enrolledRef(account.userId)) === secondFactorRef
   return isSame ? undefined : AccountChanged('The second factor was changed.')
 }
 
 const remember = async (
   stores: IdentityChanges,
-  deps: SignInDeps,
+  deps: OpenProvenDeps,
   call: Call,
   { account }: PasswordRecord,
   cookie: RememberCookie,
@@ -236,10 +260,12 @@ export const makeSignIn = (deps: SignInDeps) => {
 export interface SignInWithCodeInput extends SignInInput {
   /** A code of the authenticator, or a recovery code. */
   readonly code: string | undefined
+  /** The response of a passkey in place of a code, with the browser that asked for its challenge. */
+  readonly passkey?: { readonly response: AssertionResponse; readonly browser: Secret | undefined } | undefined
 }
 
 /**
- * Signs in with a password and, if a second factor is enrolled, an unused code. The code is not read before the
+ * Signs in with a password and, if a second factor is enrolled, an unused code or a passkey. It is not read before the
  * password was correct, nor if there is no second factor.
  */
 export const makeSignInWithCode = (deps: SignInDeps & { readonly useOneTimeCode: UseOneTimeCode }) => {
@@ -255,7 +281,11 @@ export const makeSignInWithCode = (deps: SignInDeps & { readonly useOneTimeCode:
       input,
       async ({ account: { userId }, hasSecondFactor }) => {
         if (!hasSecondFactor || provenFor === userId) return right(undefined)
-        const used = await deps.useOneTimeCode({ userId, code: input.code, sourceIp: call.sourceIp })
+        const passkey = input.passkey && {
+          response: input.passkey.response,
+          binding: browserBinding(input.passkey.browser),
+        }
+        const used = await deps.useOneTimeCode({ userId, code: input.code, passkey, sourceIp: call.sourceIp })
         if (!isLeft(used)) provenFor = userId
         return used
       },

@@ -115,16 +115,31 @@ export const enrolledMail = (user: User, occasion: MailOccasion): Mail =>
       'codes that you were shown where you find them without your phone.',
   ])
 
-export const disabledMail = (user: User, occasion: MailOccasion): Mail =>
+const passwordAlone = 'From now on the password alone signs in. The recovery codes are void.'
+
+export const disabledMail = (user: User, occasion: MailOccasion, hasPasskeys: boolean): Mail =>
   mailTo(user, 'Your second factor was switched off', [
     sentence(user, occasion, 'The second factor was switched off'),
-    'From now on the password alone signs in. The recovery codes are void.',
+    hasPasskeys ? 'Your passkeys and the recovery codes remain.' : passwordAlone,
+  ])
+
+export const passkeyAddedMail = (user: User, occasion: MailOccasion, name: string): Mail =>
+  mailTo(user, 'A passkey was added', [
+    sentence(user, occasion, `The passkey "${name}" was added`),
+    'It signs in without a password. After a password, signing in takes a passkey, a code of your authenticator app ' +
+      'or a recovery code.',
+  ])
+
+export const passkeyRemovedMail = (user: User, occasion: MailOccasion, name: string, isProtected: boolean): Mail =>
+  mailTo(user, 'A passkey was removed', [
+    sentence(user, occasion, `The passkey "${name}" was removed`),
+    isProtected ? 'Your other sessions were ended.' : `Your other sessions were ended. ${passwordAlone}`,
   ])
 
 /** Contains no source address: it would be the administrator's. */
 export const resetByAdminMail = (user: User, at: Date): Mail =>
   mailTo(user, 'An administrator removed your second factor', [
-    `An administrator removed the second factor of the account ${user.login} at ${at.toISOString()}.`,
+    `An administrator removed the second factor and the passkeys of the account ${user.login} at ${at.toISOString()}.`,
     'From now on the password alone signs in. The recovery codes are void, and all your sessions were ' +
       'ended. You may set up a second factor again in your security settings.',
   ])
@@ -137,7 +152,7 @@ export const recoveryCodesReplacedMail = (user: User, occasion: MailOccasion): M
 
 export const recoveryCodeUsedMail = (user: User, occasion: MailOccasion, codesLeft: number): Mail =>
   mailTo(user, 'A recovery code was used', [
-    sentence(user, occasion, 'A recovery code was used instead of a code of the authenticator app'),
+    sentence(user, occasion, 'A recovery code was used instead of the second factor'),
     codesLeft === 0
       ? 'No recovery code is left: make new ones in your security settings.'
       : `Recovery codes left: ${codesLeft}. New ones can be made in your security settings.`,

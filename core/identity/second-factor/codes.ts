@@ -66,10 +66,6 @@ export const notEnrolled = (): Failure<'SecondFactorMissing'> => SecondFactorMis
 
 export const isEnrolled = (record: SecondFactorRecord | undefined): boolean => record?.enrolledAt !== undefined
 
-/** Returns the unique reference of an enrolled second factor; undefined if none is enrolled. */
-export const enrolledRef = (record: SecondFactorRecord | undefined): string | undefined =>
-  isEnrolled(record) ? record?.ref : undefined
-
 export const makeRecoveryCodes = (entropy: Entropy): readonly string[] =>
   Array.from({ length: recoveryCodeCount }, () => makeRecoveryCode(entropy))
 

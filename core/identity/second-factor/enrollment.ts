@@ -169,7 +169,7 @@ export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
       const locked = await lockProvenUser(stores, deps.clock, call, proven.right)
       if (isLeft(locked)) return locked
       const user = locked.right
-      if (!isEnrolled(await stores.secondFactors.find(userId))) return left(notEnrolled())
+      if ((await stores.secondFactors.enrolledRef(userId)) === undefined) return left(notEnrolled())
       const now = deps.clock.now()
       await stores.secondFactors.replaceRecoveryCodes(userId, hashes, now)
       await stores.audit.record(
@@ -189,7 +189,10 @@ export interface DisableSecondFactorDeps extends AuthenticateAgainDeps {
 export type DisableSecondFactorFailure =
   AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
 
-/** Removes the caller's second factor and recovery codes and ends all sessions except the current one. */
+/**
+ * Removes the caller's authenticator app, and the recovery codes unless a passkey remains; ends all sessions except the
+ * current one.
+ */
 export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
   const authenticateAgain = makeAuthenticateAgain(deps)
   return async (call: SignedInCall, proof: Proof): Outcome<DisableSecondFactorFailure, void> => {
@@ -204,7 +207,9 @@ export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
       await stores.secondFactors.remove(userId)
       const ended = await stores.sessions.removeAll(userId, sessionId)
       await stores.audit.record(auditOfUser(user, 'second_factor.disabled', { by: 'user', sessions_ended: ended }))
-      await postIfAddressed(stores.mail, disabledMail(user, { at: deps.clock.now(), sourceIp: call.sourceIp }))
+      const hasPasskeys = (await stores.secondFactors.enrolledRef(userId)) !== undefined
+      const occasion = { at: deps.clock.now(), sourceIp: call.sourceIp }
+      await postIfAddressed(stores.mail, disabledMail(user, occasion, hasPasskeys))
       return right(undefined)
     })
   }
@@ -236,7 +241,7 @@ export type ResetSecondFactorFailure =
   Failure<'UserMissing'> | Failure<'SecondFactorMissing'> | Failure<'OwnSecondFactor'>
 
 /**
- * Removes seed and codes, ends all sessions and notifies the user. The surrounding transaction must hold the lock on
+ * Removes seed, passkeys and codes, ends all sessions and notifies the user. The surrounding transaction must hold the lock on
  * the user's row.
  */
 export const resetSecondFactorOf = async (
@@ -244,10 +249,17 @@ export const resetSecondFactorOf = async (
   user: User,
   now: Date,
 ): Outcome<Failure<'SecondFactorMissing'>, void> => {
-  if (!isEnrolled(await stores.secondFactors.find(user.id))) return left(notEnrolled())
+  if ((await stores.secondFactors.enrolledRef(user.id)) === undefined) return left(notEnrolled())
+  const passkeys = await stores.passkeys.removeAll(user.id)
   await stores.secondFactors.remove(user.id)
   const ended = await stores.sessions.removeAll(user.id, undefined)
-  await stores.audit.record(auditOfUser(user, 'second_factor.disabled', { by: 'administrator', sessions_ended: ended }))
+  await stores.audit.record(
+    auditOfUser(user, 'second_factor.disabled', {
+      by: 'administrator',
+      passkeys_removed: passkeys,
+      sessions_ended: ended,
+    }),
+  )
   await postIfAddressed(stores.mail, resetByAdminMail(user, now))
   return right(undefined)
 }

@@ -3,18 +3,17 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, FailureType, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
-import type { Call, UnspentCode } from '../../kernel/principal.ts'
-import { fullScope } from '../../kernel/principal.ts'
+import type { UnspentCode } from '../../kernel/principal.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
 import type { Attempt } from '../attempt-ports.ts'
 import type { ThrottledCheckDeps } from '../credentials.ts'
-import { makeThrottledCheck } from '../credentials.ts'
+import { callAsUser, makeThrottledCheck } from '../credentials.ts'
 import { postIfAddressed, recoveryCodeUsedMail } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { OneTimeCodeRequired } from '../ports.ts'
-import type { User } from '../types.ts'
+import type { UsePasskey } from '../passkeys/ports.ts'
 import type { SealedSeeds } from './codes.ts'
 import { recoveryCodeKey } from './codes.ts'
 import type {
@@ -43,15 +42,6 @@ const CodeNotTaken: FailureType<'CodeNotTaken'> = defineFailure(
   'The code is wrong or used.',
 )
 
-/** Authentication precedes the request's own call. The author is the user whose password was verified. */
-const callOf = (user: User, sourceIp: string): Call => ({
-  principal: { userId: user.id, login: user.login, isSiteAdmin: user.isAdmin, method: 'password', scopes: fullScope },
-  requestId: '',
-  sourceIp,
-  operation: 'identity.useRecoveryCode',
-  signal: new AbortController().signal,
-})
-
 /** Uses up a recovery code. In the same transaction, notifies the user that one was used and how many are left. */
 export const makeUseRecoveryCode =
   (deps: UseRecoveryCodeDeps): UseRecoveryCode =>
@@ -60,16 +50,19 @@ export const makeUseRecoveryCode =
     const user = isLeft(key) ? undefined : await deps.stores.users.byId(userId)
     if (isLeft(key) || user === undefined) return false
     const now = deps.clock.now()
-    const used = await deps.unitOfWork.run<Failure<'CodeNotTaken'>, void>(callOf(user, sourceIp), async (stores) => {
-      if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now)))
-        return left(CodeNotTaken('The code is wrong.'))
-      const codesLeft = await stores.secondFactors.countRecoveryCodes(userId)
-      await stores.audit.record(
-        auditOfUser(user, 'second_factor.recovery_code_used', { recovery_codes_left: codesLeft }),
-      )
-      await postIfAddressed(stores.mail, recoveryCodeUsedMail(user, { at: now, sourceIp }, codesLeft))
-      return right(undefined)
-    })
+    const used = await deps.unitOfWork.run<Failure<'CodeNotTaken'>, void>(
+      callAsUser(user, 'identity.useRecoveryCode', sourceIp),
+      async (stores) => {
+        if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now)))
+          return left(CodeNotTaken('The code is wrong.'))
+        const codesLeft = await stores.secondFactors.countRecoveryCodes(userId)
+        await stores.audit.record(
+          auditOfUser(user, 'second_factor.recovery_code_used', { recovery_codes_left: codesLeft }),
+        )
+        await postIfAddressed(stores.mail, recoveryCodeUsedMail(user, { at: now, sourceIp }, codesLeft))
+        return right(undefined)
+      },
+    )
     return !isLeft(used)
   }
 
@@ -81,6 +74,7 @@ export interface CheckCodeDeps extends ThrottledCheckDeps {
 export interface UseOneTimeCodeDeps extends CheckCodeDeps {
   readonly secondFactors: SecondFactorStore
   readonly useRecoveryCode: UseRecoveryCode
+  readonly usePasskey: UsePasskey
   readonly digest: TokenDigest
 }
 
@@ -113,11 +107,18 @@ const useStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): 
 
 /**
  * Judges a code and uses it up at once: a code of the authenticator with one conditional update of its time step, else
- * a recovery code with one of its row. A wrong, old or used code counts as a failed attempt.
+ * a recovery code with one of its row. A wrong, old or used code counts as a failed attempt. The response of a passkey
+ * of the user stands for a code.
  */
 export const makeUseOneTimeCode = (deps: UseOneTimeCodeDeps): UseOneTimeCode => {
   const throttledCheck = makeThrottledCheck(deps)
-  return async ({ userId, code: typed, sourceIp }) => {
+  return async ({ userId, code: typed, passkey, sourceIp }) => {
+    if (passkey !== undefined) {
+      const proven = await deps.usePasskey({ ...passkey, userId, sourceIp })
+      if (!isLeft(proven)) return right(undefined)
+      const { left: refused } = proven
+      return left(refused.tag === 'TooManyAttempts' ? (refused as Failure<'TooManyAttempts'>) : required(userId))
+    }
     const code = withoutBlanks(typed ?? '')
     if (code === '') return left(required(userId))
     const use = () =>

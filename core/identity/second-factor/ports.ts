@@ -3,6 +3,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { UnspentCode } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { portKey } from '../../kernel/port-key.ts'
+import type { PresentedPasskey } from '../passkeys/ports.ts'
 
 /** A user's second factor as stored. */
 export interface SecondFactorRecord {
@@ -31,8 +32,15 @@ export interface SecondFactorStore {
    * never for an older one.
    */
   useStep(userId: UserId, ref: string, step: number): Promise<boolean>
-  /** Removes seed and recovery codes. Returns false if there was none. */
+  /**
+   * Returns the reference of the second factor in force: that of the seed, or else one for all passkeys of the user.
+   * Undefined if the user has neither.
+   */
+  enrolledRef(userId: UserId): Promise<string | undefined>
+  /** Removes the seed, and the recovery codes unless a passkey remains. Returns false if there was no seed. */
   remove(userId: UserId): Promise<boolean>
+  /** Removes the recovery codes of a user who has neither an enrolled seed nor a passkey. */
+  removeIdleRecoveryCodes(userId: UserId): Promise<void>
   /** The hashes are SHA-256, 32 bytes each. */
   replaceRecoveryCodes(userId: UserId, hashes: readonly Uint8Array[], at: Date): Promise<void>
   /** Returns true once for each code. */
@@ -59,6 +67,8 @@ export interface PresentedCode {
   readonly userId: UserId
   /** Six digits from the authenticator, or a recovery code as typed. */
   readonly code: string | undefined
+  /** A response of a passkey of the user instead of a code. */
+  readonly passkey?: PresentedPasskey | undefined
   /** Canonical IP text. */
   readonly sourceIp: string
 }

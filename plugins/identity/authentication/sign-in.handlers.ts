@@ -56,10 +56,11 @@ export const signInGroup = defineGroup({
         reply: opened,
       }),
       handle(signInWithCode, makeSignInWithCode(given), {
-        input: ({ body }) => ({
+        input: ({ body, cookie }) => ({
           login: body.username,
           password: secret(body.password),
           code: body.passCode,
+          passkey: body.passkey && { response: body.passkey, browser: cookie },
           remember: body.remember ?? false,
         }),
         reply: opened,

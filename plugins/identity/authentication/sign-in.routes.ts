@@ -12,6 +12,7 @@ import {
   SignInParams,
   SignInTwoFactorParams,
 } from '../codecs.ts'
+import { passkeyCookie } from '../passkeys/passkeys.routes.ts'
 
 const tag = 'Identity - Users & Settings'
 
@@ -44,13 +45,15 @@ export const signInWithCode = defineRoute({
   id: 'identity.signInWithCode',
   method: 'POST',
   path: '/user/signin/twofa',
-  summary: 'Sign in with password and a one-time code',
+  summary: 'Sign in with password and a one-time code or a passkey',
   description:
-    `\`passCode\` is a code of the authenticator app or a recovery code; it is valid once. It is checked ` +
-    `only after the password, and only if the account has a second factor. ${whatIsSet}`,
+    `\`passCode\` is a code of the authenticator app or a recovery code; it is valid once. \`passkey\` is the response ` +
+    `of a passkey in its place. It is checked only after the password, and only if the account has a second factor. ` +
+    whatIsSet,
   tag,
   access: anyone,
   beforePasswordChange: true,
+  readsCookie: passkeyCookie,
   body: body(
     SignInTwoFactorParams,
     { username: 'ada', password: 'a long passphrase', passCode: '492039', remember: false },

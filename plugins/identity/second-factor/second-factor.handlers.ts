@@ -1,6 +1,4 @@
 import { right } from 'fp-ts/lib/Either.js'
-import type * as t from 'io-ts'
-import type { Proof } from '../../../core/identity/credentials.ts'
 import { AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import {
   CredentialStorePort,
@@ -25,8 +23,7 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import type { SecondFactorProof } from '../codecs.ts'
-import { optionalSecret } from '../passwords.ts'
+import { proofOf } from '../passwords.ts'
 import {
   adminResetSecondFactor,
   disableSecondFactor,
@@ -37,11 +34,6 @@ import {
 } from './second-factor.routes.ts'
 
 const linesOf = (codes: readonly Secret[]): string => codes.map((code) => code.reveal()).join('\n')
-
-const proofOf = ({ body: { password, passCode } }: { readonly body: t.TypeOf<typeof SecondFactorProof> }): Proof => ({
-  password: optionalSecret(password),
-  passCode,
-})
 
 export const secondFactorGroup = defineGroup({
   needs: {
@@ -69,8 +61,11 @@ export const secondFactorGroup = defineGroup({
       reply: async ({ seed, uri }) => ({ twoFASecret: seed.reveal(), twoFAImageURL: await given.qrCodes.dataUrl(uri) }),
     }),
     handle(enrollSecondFactor, makeEnrollSecondFactor(given), { input: ({ body }) => body.passCode, reply: linesOf }),
-    handle(replaceRecoveryCodes, makeReplaceRecoveryCodes(given), { input: proofOf, reply: linesOf }),
-    handle(disableSecondFactor, makeDisableSecondFactor(given), { input: proofOf }),
+    handle(replaceRecoveryCodes, makeReplaceRecoveryCodes(given), {
+      input: ({ body }) => proofOf(body),
+      reply: linesOf,
+    }),
+    handle(disableSecondFactor, makeDisableSecondFactor(given), { input: ({ body }) => proofOf(body) }),
     handle(adminResetSecondFactor, makeResetSecondFactor(given), { input: ({ params }) => params.username }),
   ],
 })

@@ -1,4 +1,5 @@
 import { addCopyButtons, ask, byId, onSubmit, tell } from './kit.js'
+import { hasPasskeySupport, makePasskey, usePasskey } from './passkeys.js'
 import { signIn, signOut } from './sign-in-form.js'
 
 const settings = '/user/settings'
@@ -83,10 +84,45 @@ const showAddresses = async () => {
   fill('addresses', rows, 'No address.')
 }
 
+const webauthn = settings + '/security/webauthn'
+
+/** Returns what proves in a request that it is the user: the password and the code, or a passkey. */
+const proofFrom = async (passwordId, codeId) => {
+  const [password, passCode] = [byId(passwordId).value, byId(codeId).value.trim()]
+  byId(codeId).value = ''
+  if (password !== '') return passCode === '' ? { password } : { password, passCode }
+  const passkey = await usePasskey(webauthn + '/request_proof')
+  return passkey && { passkey }
+}
+
 const showFactor = async () => {
-  const { json } = await ask('GET', settings + '/security')
-  byId('factor-on').hidden = json.twoFAEnrolled !== true
-  byId('factor-off').hidden = json.twoFAEnrolled === true
+  const [{ json }, keys] = await Promise.all([ask('GET', settings + '/security'), list(webauthn + '/keys')])
+  const hasApp = json.twoFAEnrolled === true
+  byId('factor-on').hidden = !hasApp
+  byId('factor-off').hidden = hasApp
+  byId('factor-form').hidden = !hasApp && keys.length === 0
+  byId('factor-disable').disabled = !hasApp
+  for (const id of ['factor-password', 'factor-code']) byId(id).required = keys.length === 0
+  const rows = keys.map(({ ID, Name, createdAt, lastUsedAt, backedUp }) => {
+    const facts = [
+      Name,
+      'added ' + day(createdAt),
+      lastUsedAt === 0 ? 'never used' : 'last used ' + day(lastUsedAt),
+      ...(backedUp ? ['synchronized'] : []),
+    ]
+    return row(
+      facts.join(', '),
+      button('Remove', Name, async () => {
+        const proof = await proofFrom('passkey-password', 'passkey-code')
+        if (proof === undefined) return
+        const done = await act('The passkey is removed.', 'DELETE', webauthn + '/keys/' + ID, proof)
+        if (done === undefined) return
+        byId('passkey-form').reset()
+        await Promise.all([showFactor(), showSessions()])
+      }),
+    )
+  })
+  fill('passkeys', rows, 'No passkeys.')
 }
 
 const showCodes = (text) => {
@@ -200,17 +236,34 @@ onSubmit('enroll-form', async () => {
 
 onSubmit('factor-form', async () => {
   const what = byId('factor-act').value
-  const proof = { password: byId('factor-password').value, passCode: byId('factor-code').value.trim() }
+  const proof = await proofFrom('factor-password', 'factor-code')
+  if (proof === undefined) return
   const done = await act(
-    what === 'disable' ? 'The second factor is off.' : 'The codes before no longer work.',
+    what === 'disable' ? 'The authenticator app is removed.' : 'The codes before no longer work.',
     'POST',
     settings + '/security/twofa/' + what,
     proof,
   )
-  byId('factor-code').value = ''
   if (done === undefined) return
   byId('factor-form').reset()
   showCodes(what === 'disable' ? '' : done.json)
+  await Promise.all([showFactor(), showSessions()])
+})
+
+byId('passkey-form').querySelector('button').disabled = !hasPasskeySupport
+onSubmit('passkey-form', async () => {
+  const proof = await proofFrom('passkey-password', 'passkey-code')
+  if (proof === undefined) return
+  const name = byId('passkey-name').value.trim()
+  const response = await makePasskey(webauthn + '/request_register', { name, ...proof })
+  if (response === undefined) return
+  const added = await act('The passkey is added.', 'POST', webauthn + '/register', response)
+  if (added === undefined) return
+  byId('passkey-form').reset()
+  if (added.json.recoveryCodes !== undefined) {
+    showCodes(added.json.recoveryCodes.join('\n'))
+    tell('The passkey is added. Keep your recovery codes, which are shown above.')
+  }
   await Promise.all([showFactor(), showSessions()])
 })
 

@@ -1,4 +1,5 @@
 import { ask, byId, onSubmit, showOnly, tell } from './kit.js'
+import { hasPasskeySupport, onPress, usePasskey } from './passkeys.js'
 
 const parts = ['sign-in-form', 'code-form', 'change-form']
 const showPart = (id) => showOnly(id, ...parts.filter((part) => part !== id))
@@ -59,6 +60,18 @@ export const signIn = async (onSignedIn) => {
       true,
     )
   })
+  for (const choice of document.querySelectorAll('.passkey')) choice.hidden = !hasPasskeySupport
+  const signInByPasskey = async (path, body) => {
+    const passkey = await usePasskey('/user/signin/passkey/request')
+    if (passkey === undefined) return
+    const answer = await ask('POST', path, { ...body, passkey })
+    if (answer.status === 200) return goOn()
+    tell(answer.status === 401 ? 'This passkey was not accepted. It may be of another account.' : answer.message, true)
+  }
+  onPress(byId('passkey-sign-in'), () =>
+    signInByPasskey('/user/signin/passkey', { remember: byId('remember').checked }),
+  )
+  onPress(byId('passkey-factor'), () => signInByPasskey('/user/signin/twofa', credentials()))
   onSubmit('change-form', async () => {
     const [old_password, password, retype] = [
       byId('old-password').value,

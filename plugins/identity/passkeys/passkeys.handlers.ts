@@ -1,0 +1,119 @@
+import { right } from 'fp-ts/lib/Either.js'
+import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
+import { makeOfferPasskeySignIn, makeSignInWithPasskey } from '../../../core/identity/passkeys/passkey-sign-in.ts'
+import {
+  makeRegisterPasskey,
+  makeRemovePasskey,
+  makeRequestPasskey,
+  makeRequestPasskeyProof,
+} from '../../../core/identity/passkeys/passkeys.ts'
+import { challengeSeconds, UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkeys/ports.ts'
+import {
+  CredentialStorePort,
+  CsrfTokensPort,
+  DomainNamesPort,
+  IdentitySettingsPort,
+  IdentityStoresPort,
+  IdentityUnitOfWorkPort,
+  PasswordHasherPort,
+  TokenDigestPort,
+} from '../../../core/identity/ports.ts'
+import { UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
+import { BusPassesPort } from '../../../core/identity/sessions/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { pageWithin } from '../../../core/kernel/page.ts'
+import { EntropyPort } from '../../../core/kernel/secret.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
+import type { CookieChange } from '../../kit/reply.ts'
+import { proofOf } from '../passwords.ts'
+import { cookiesOfSession } from '../sessions/session-cookies.ts'
+import { passkeyWire, registeredWire } from './codecs.ts'
+import {
+  listPasskeys,
+  passkeyCookie,
+  registerPasskey,
+  removePasskey,
+  requestPasskey,
+  requestPasskeyProof,
+  requestPasskeySignIn,
+  signInWithPasskey,
+} from './passkeys.routes.ts'
+
+export const passkeyGroup = defineGroup({
+  needs: {
+    clock: ClockPort,
+    credentials: CredentialStorePort,
+    digest: TokenDigestPort,
+    domains: DomainNamesPort,
+    entropy: EntropyPort,
+    hasher: PasswordHasherPort,
+    onLocked: OnLockedPort,
+    stores: IdentityStoresPort,
+    throttle: AttemptThrottlePort,
+    unitOfWork: IdentityUnitOfWorkPort,
+    useOneTimeCode: UseOneTimeCodePort,
+    webAuthn: WebAuthnPort,
+  },
+  routes: (given) => [
+    handle(
+      listPasskeys,
+      async ({ principal }, { page }) => right(pageWithin(await given.stores.passkeys.list(principal.userId), page)),
+      { reply: passkeyWire },
+    ),
+    handle(requestPasskey, makeRequestPasskey(given), {
+      input: ({ body }) => ({ name: body.name, proof: proofOf(body) }),
+      reply: (publicKey) => ({ publicKey }),
+    }),
+    handle(registerPasskey, makeRegisterPasskey(given), {
+      input: ({ body }) => body,
+      reply: ({ passkey, recoveryCodes }) => registeredWire(passkey, recoveryCodes),
+    }),
+    handle(removePasskey, makeRemovePasskey(given), {
+      input: ({ params, body }) => ({ id: params.id, proof: proofOf(body) }),
+    }),
+    handle(requestPasskeyProof, makeRequestPasskeyProof(given), { reply: (publicKey) => ({ publicKey }) }),
+  ],
+})
+
+const browserCookie = (value: string | undefined): CookieChange => ({
+  name: passkeyCookie,
+  value,
+  httpOnly: true,
+  path: '/',
+  hostPrefix: true,
+  ...(value === undefined ? {} : { maxAgeSeconds: challengeSeconds }),
+})
+
+export const passkeySignInGroup = defineGroup({
+  needs: {
+    allowances: AllowancesPort,
+    busPasses: BusPassesPort,
+    clock: ClockPort,
+    credentials: CredentialStorePort,
+    csrf: CsrfTokensPort,
+    digest: TokenDigestPort,
+    entropy: EntropyPort,
+    settings: IdentitySettingsPort,
+    stores: IdentityStoresPort,
+    unitOfWork: IdentityUnitOfWorkPort,
+    usePasskey: UsePasskeyPort,
+    webAuthn: WebAuthnPort,
+  },
+  routes: (given) => [
+    handle(requestPasskeySignIn, makeOfferPasskeySignIn(given), {
+      input: ({ cookie }) => cookie,
+      reply: ({ options, browser }) => ({
+        value: { publicKey: options },
+        cookies: [browserCookie(browser.reveal())],
+      }),
+    }),
+    handle(signInWithPasskey, makeSignInWithPasskey(given), {
+      input: ({ body, cookie }) => ({ response: body.passkey, browser: cookie, remember: body.remember ?? false }),
+      reply: ({ sessionKey, remembered, busPass }) => [
+        ...cookiesOfSession(given.settings, given.csrf, { sessionKey, remembered: remembered ?? 'none', busPass }),
+        browserCookie(undefined),
+      ],
+    }),
+  ],
+})
