@@ -156,10 +156,13 @@ export interface ReplySpec<Result> {
   readonly setsCookies?: boolean
   /** The answers to GET are sent compressed to clients that accept it. */
   readonly isPacked?: boolean
-  /** For `json`: a header that repeats a text of the value, for proxies that read headers only. */
+  /** For `json` and `versioned`: a header that repeats a text of the value, for proxies that read headers only. */
   readonly header?: { readonly name: string; textOf(value: Result): string }
   readonly __result?: Result
 }
+
+/** Returns the entity tag of a version of a SCIM resource, which the resource repeats in `meta.version`. */
+export const scimTag = (version: number): string => `"${version}-0"`
 
 /** Declares JSON of one value. */
 export const json = <A>(

@@ -116,7 +116,7 @@ export interface Route<
    */
   readonly beforePasswordChange?: boolean
   /** The form of error bodies. */
-  readonly dialect?: 'platform' | 'marketplace' | 'metering'
+  readonly dialect?: 'platform' | 'marketplace' | 'metering' | 'scim'
 }
 
 /** The call that a use case receives. `A`: see `Call`. */

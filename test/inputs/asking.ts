@@ -49,6 +49,17 @@ export const makeRotation = (): Rotation => {
   }
 }
 
+/** The errors of SCIM, by RFC 7644 §3.12. */
+const hasScimShape = ({ json, headers, status }: ServiceAnswer): boolean => {
+  const body = json as { detail?: unknown; status?: unknown } | undefined
+  return (
+    headers['content-type'] === 'application/scim+json' &&
+    typeof body?.detail === 'string' &&
+    body.detail !== '' &&
+    body.status === String(status)
+  )
+}
+
 const hasShape = ({ json, headers }: ServiceAnswer): boolean => {
   const body = json as { message?: unknown; url?: unknown; requestId?: unknown } | undefined
   return (
@@ -68,7 +79,7 @@ export const fault = (answer: ServiceAnswer, wanted?: readonly number[]): string
   if (answer.status >= 500 && !isUpstream(answer)) return `${answer.status} ${answer.text.slice(0, 200)}`
   if (wanted !== undefined && !wanted.includes(answer.status))
     return `${answer.status}, not ${wanted.join(' or ')}: ${answer.text.slice(0, 200)}`
-  return answer.status >= 400 && !hasShape(answer)
+  return answer.status >= 400 && !hasShape(answer) && !hasScimShape(answer)
     ? `${answer.status} without the documented body: ${answer.text.slice(0, 200)}`
     : undefined
 }

@@ -57,9 +57,9 @@ const refusalsOfAnyPath: readonly number[] = [400, 404, 405, 408, 431, 500, 501,
 export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): AnswerCheck => {
   const find = makeFinder(document)
   const problemOf = makeValidator(document)
-  // Below a proxied API it is a Kubernetes Status.
+  // Below a proxied API it is a Kubernetes Status, and below SCIM an error of its own.
   const errorBody: Schema = {
-    anyOf: ['Error', 'KubernetesStatus']
+    anyOf: ['Error', 'KubernetesStatus', 'ScimError']
       .filter((name) => name in document.components.schemas)
       .map((name) => ({ $ref: `#/components/schemas/${name}` })),
   }
@@ -139,7 +139,8 @@ export const makeAnswerCheckOf = (
     }))
   const byFirst = Map.groupBy(served, ({ route }) => firstSegment(documentPath(route)))
   const [ordinary] = served.filter(({ route }) => route.bound.kind === 'json')
-  const refusing = [ordinary ?? [], served.filter(({ route }) => route.bound.kind !== 'json')]
+  const ofScim = served.find(({ route }) => route.bound.kind === 'json' && route.bound.route.dialect === 'scim')
+  const refusing = [ordinary ?? [], ofScim ?? [], served.filter(({ route }) => route.bound.kind !== 'json')]
     .flat()
     .map(({ route }) => route)
   const checks = new Map<string, AnswerCheck>()
@@ -149,8 +150,8 @@ export const makeAnswerCheckOf = (
     const able = (byFirst.get(firstSegment(below)) ?? [])
       .filter(({ pattern }) => pattern.test(below))
       .map(({ route }) => route)
-    // A refusal of no route needs the forms of refusals and no more: one route has the usual one, and a proxied API has
-    // its own.
+    // A refusal of no route needs the forms of refusals and no more: one route has the usual one, and SCIM and a
+    // proxied API have their own.
     const described = able.length === 0 ? refusing : able
     const key = able.map(({ bound }) => bound.route.id).join()
     const check = checks.get(key) ?? makeAnswerCheck(buildDocument(described, facts), root)

@@ -97,7 +97,37 @@ export const refusal = (
 export const operationPage = (docsUrl: string, operationId: string): string =>
   operationId === '' ? docsUrl : `${docsUrl}#operation/${encodeURIComponent(operationId)}`
 
-/** Returns an error body. Each is a JSON object with a string `message`, which clients of this interface rely on. */
+/** The values of `scimType` (RFC 7644 §3.12). The failures of SCIM routes have these tags, with an upper-case letter. */
+const scimTypes: readonly string[] = [
+  'invalidFilter',
+  'tooMany',
+  'uniqueness',
+  'mutability',
+  'invalidSyntax',
+  'invalidPath',
+  'noTarget',
+  'invalidValue',
+]
+
+const scimError = ({ status, code, message }: Refusal): Record<string, unknown> => {
+  const type = code.charAt(0).toLowerCase() + code.slice(1)
+  const scimType = scimTypes.includes(type) ? type : status === 400 ? 'invalidSyntax' : undefined
+  return {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+    status: String(status),
+    ...definedFields({ scimType }),
+    detail: message,
+  }
+}
+
+/** Returns the content type of answers in a dialect. */
+export const jsonTypeOf = (dialect: Dialect | undefined): string =>
+  dialect === 'scim' ? 'application/scim+json' : 'application/json; charset=utf-8'
+
+/**
+ * Returns an error body. Each is a JSON object with a string `message`, which clients of this interface rely on; only
+ * clients of SCIM refuse keys that RFC 7644 does not name.
+ */
 export const errorBody = (
   dialect: Dialect,
   refused: Refusal,
@@ -106,6 +136,7 @@ export const errorBody = (
   traceId?: string,
 ): Record<string, unknown> => {
   if (dialect === 'marketplace') return { message: refused.message }
+  if (dialect === 'scim') return scimError(refused)
   if (dialect === 'kubernetes') return kubernetesStatus(refused, docsUrl, requestId, traceId)
   if (dialect === 'metering') return { code: refused.code, message: refused.message, origErr: refused.origin ?? {} }
   return {

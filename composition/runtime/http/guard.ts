@@ -192,6 +192,7 @@ export const makeDialectAt = (
     const path = target.split('?', 1)[0] ?? ''
     const root = roots.find((each) => isUnder(path, each)) ?? roots[0]
     if (root === listenerRoots.marketplace) return 'marketplace'
+    if (isUnder(path, `${listenerRoots.api}/scim`)) return 'scim'
     return proxied.some((match) => match(path) !== undefined) ? 'kubernetes' : 'platform'
   }
 }

@@ -5,10 +5,11 @@ import type { PackedText } from '../../../../core/kernel/exchange.ts'
 import { toWireJson } from '../../../../core/kernel/json.ts'
 import type { Page, PageRequest } from '../../../../core/kernel/page.ts'
 import type { Binary, CookieChange, Streamed, Versioned, WithCookies } from '../../../../plugins/kit/reply.ts'
-import { EmptyAnswer, JsonText, NoContent, Redirect, YamlAnswer } from '../../../../plugins/kit/reply.ts'
+import { EmptyAnswer, JsonText, NoContent, Redirect, scimTag, YamlAnswer } from '../../../../plugins/kit/reply.ts'
 import type { Route } from '../../../../plugins/kit/route.ts'
 import { shapeOf } from '../../../../plugins/kit/unknown-fields.ts'
 import type { BinderDeps } from '../binder-deps.ts'
+import { jsonTypeOf } from '../failure-response.ts'
 import { entityTag, makeEntityTag, noneMatch } from '../request/conditional.ts'
 import { setCookieHeader } from '../request/credentials.ts'
 import { pageHeaders } from '../request/paging.ts'
@@ -16,8 +17,6 @@ import { readPreferences } from '../request/preferences.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { acceptsGzip, leastBytes, isPacked, taggedAnswer } from './packed-answer.ts'
 import type { Answer } from './packed-answer.ts'
-
-const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
 interface Tagging {
   readonly version?: number
@@ -38,12 +37,15 @@ const keyOf = ({ principal, path, query }: RequestContext): string => `${princip
 const makeTagged = (route: Route, { packing }: Pick<BinderDeps, 'packing'>): Tagged => {
   const isRead = route.method === 'GET'
   const { status } = route.ok
+  const jsonType = { 'Content-Type': jsonTypeOf(route.dialect) }
+  const tagOf = (body: string, version: number | undefined): string =>
+    route.dialect === 'scim' && version !== undefined ? scimTag(version) : entityTag(body, version)
   const answerOf = (body: string, context: RequestContext, isOwn: boolean, tagging: Tagging): Answer => {
     const { version, isUntagged } = tagging
     const headers = { ...jsonType, ...tagging.headers }
     if ((!isRead && version === undefined) || isUntagged === true) return { status, headers, body }
     if (!isOwn || body.length < leastBytes || !isPacked(route))
-      return taggedAnswer(status, headers, { text: body, etag: entityTag(body, version) }, isRead)
+      return taggedAnswer(status, headers, { text: body, etag: tagOf(body, version) }, isRead)
     const packable = packing.packable(keyOf(context), body, { version })
     return taggedAnswer(status, headers, packable, isRead, packable)
   }
@@ -193,7 +195,9 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps, tagged: Tagged): Reply
     case 'versioned':
       return (result, context) => {
         const { value, version } = result as Versioned<unknown>
-        return tagged(encode(value), context, { version })
+        const { header } = ok
+        const headers = header === undefined ? {} : { [header.name]: header.textOf(result) }
+        return tagged(encode(value), context, { version, headers })
       }
     case 'list':
       return async (result, context, request) => {

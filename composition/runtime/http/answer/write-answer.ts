@@ -12,7 +12,7 @@ import type { RequestContext } from '../request/request-context.ts'
 import { noteRefusal } from '../request/request-context.ts'
 import type { Dialect, Refusal } from '../failure-response.ts'
 import type { Answer } from './packed-answer.ts'
-import { errorBody, internalError, operationPage, refusalOfThrown } from '../failure-response.ts'
+import { errorBody, internalError, jsonTypeOf, operationPage, refusalOfThrown } from '../failure-response.ts'
 
 /** The most that is written at once, in bytes. */
 export const pieceBytes = 65_536
@@ -342,7 +342,7 @@ export const refusalAnswer = (
   jsonAnswer(
     refused.status,
     errorBody(dialect, refused, operationPage(ownAddress.url + docsUrl, operationId), requestId, trace?.traceId),
-    refused.headers ?? {},
+    { 'Content-Type': jsonTypeOf(dialect), ...refused.headers },
   )
 
 /** Sends a refusal and records its code for the access log. */

@@ -6,7 +6,7 @@ import { streamOperationId } from '../../../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../../assemble.ts'
 import { listenerRoots } from '../../assemble.ts'
 import type { Components, Response, Responses } from './responses.ts'
-import { makeResponseRegistry, responsesOf, sharedHeaders, streamResponsesOf } from './responses.ts'
+import { makeResponseRegistry, mediaTypeOf, responsesOf, sharedHeaders, streamResponsesOf } from './responses.ts'
 import type { ParameterRef } from './parameters.ts'
 import { parametersOf, sharedParameters, streamParametersOf } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
@@ -142,10 +142,10 @@ const formOf = ({ codec, jsonFields = [] }: BodySpec<unknown>, registry: SchemaR
   }
 }
 
-const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): object => ({
+const requestBodyOf = (body: BodySpec<unknown>, dialect: Route['dialect'], registry: SchemaRegistry): object => ({
   required: body.whenAbsent === undefined,
   content: {
-    'application/json': { schema: schemaOf(body.codec, registry), example: body.example },
+    [mediaTypeOf(dialect)]: { schema: schemaOf(body.codec, registry), example: body.example },
     ...(body.orForm === true ? { 'multipart/form-data': formOf(body, registry) } : {}),
     ...(body.orPlainText === true ? { 'text/plain': { schema: schemaOf(body.codec, registry) } } : {}),
   },
@@ -168,7 +168,7 @@ const jsonOperation = (route: Route, gate: Gate, components: Components): Operat
     tags: [route.tag],
     security: route.dialect === 'marketplace' ? [{}] : securityOf(route.access),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined || isInQuery ? {} : { requestBody: requestBodyOf(body, registry) }),
+    ...(body === undefined || isInQuery ? {} : { requestBody: requestBodyOf(body, route.dialect, registry) }),
     responses: responsesOf(route, components),
     'x-gate': gate,
     'x-access': describeAccess(route.access),

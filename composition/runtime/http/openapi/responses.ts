@@ -212,6 +212,10 @@ export interface Components {
 
 const isJsonType = (type: string): boolean => /^application\/(?:[\w.-]+\+)?json\b/.test(type)
 
+/** Returns the media type of the JSON of a dialect. */
+export const mediaTypeOf = (dialect: Dialect | undefined): string =>
+  dialect === 'scim' ? 'application/scim+json' : 'application/json'
+
 const okResponse = (route: Route, registry: SchemaRegistry): Response => {
   const { kind, codec, description, contentType, contentTypes, envelope, example, isYamlToo }: ReplySpec<unknown> =
     route.ok
@@ -254,7 +258,7 @@ const okResponse = (route: Route, registry: SchemaRegistry): Response => {
   return {
     ...base,
     content: {
-      'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown },
+      [mediaTypeOf(route.dialect)]: { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown },
       ...yaml,
       ...others,
     },
@@ -319,6 +323,14 @@ const statusKeys: Readonly<Record<string, Schema>> = {
   traceId: { type: 'string', description: 'The id of the trace of the request, where the service records traces.' },
 }
 
+/** The error of SCIM (RFC 7644 §3.12). */
+const scimErrorKeys: Readonly<Record<string, Schema>> = {
+  schemas: { type: 'array', items: { type: 'string' }, description: 'The URN of errors.' },
+  status: { type: 'string', description: 'The status of the response, as a text.' },
+  scimType: { type: 'string', description: 'The kind of a 400 or 409, such as `uniqueness`; absent for others.' },
+  detail: { type: 'string', description: 'Why the request failed, for people.' },
+}
+
 const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schema>> = {
   platform: (registry) => schemaOf(ErrorBody, registry),
   marketplace: (registry) =>
@@ -336,6 +348,12 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
         origErr: { type: 'object', description: 'The error behind the failure; empty if there is none.' },
       },
       required: ['code', 'message', 'origErr'],
+    })),
+  scim: (registry) =>
+    registry.reference('ScimError', scimErrorKeys, () => ({
+      type: 'object',
+      properties: scimErrorKeys,
+      required: ['schemas', 'status', 'detail'],
     })),
   kubernetes: (registry) =>
     registry.reference('KubernetesStatus', statusKeys, () => ({
@@ -365,7 +383,7 @@ const errorResponse = (
   return {
     description: description === '' ? `Refused with ${status}.` : description,
     headers: refusalHeaders(status, isReplayable, dialect),
-    content: { 'application/json': { schema: error } },
+    content: { [mediaTypeOf(dialect)]: { schema: error } },
   }
 }
 
@@ -373,6 +391,7 @@ const dialectNames: Readonly<Record<Dialect, string>> = {
   platform: '',
   marketplace: 'Marketplace',
   metering: 'Metering',
+  scim: 'Scim',
   kubernetes: 'Kubernetes',
 }
 
@@ -398,7 +417,8 @@ const errorResponses = (
     for (const kind of [failure.kind, ...failure.otherKinds])
       getOrMake(byStatus, statusOfFailure({ tag: failure.tag, kind }, route), () => new Map()).set(failure.tag, failure)
   const refer = (status: number, declared: readonly DeclaredFailure[]): ResponseRef => {
-    const dialect = refusedBeforeRouting.includes(status) ? 'platform' : (route.dialect ?? 'platform')
+    const isBeforeRouting = refusedBeforeRouting.includes(status) && declared.length === 0
+    const dialect = isBeforeRouting ? 'platform' : (route.dialect ?? 'platform')
     const name = errorName(
       status,
       declared.map(({ tag }) => tag),
