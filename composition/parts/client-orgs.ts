@@ -20,9 +20,6 @@ import { CachesPort } from '../../core/kernel/cache.ts'
 import { clientOrgType } from '../../core/organizations/types.ts'
 import { ClientOrgStorePort, ClientOrgUnitOfWorkPort } from '../../core/client-orgs/ports.ts'
 import { withImportWatcher } from '../../core/clusters/imports.ts'
-import { makeUserFounder } from '../../core/identity/accounts/users.ts'
-import { DomainNamesPort, PasswordHasherPort, UserFounderPort } from '../../core/identity/ports.ts'
-import { EntropyPort } from '../../core/kernel/secret.ts'
 import { optional } from '../../core/kernel/port-key.ts'
 import { makeOrganizationFounder } from '../../core/organizations/organizations/organizations.ts'
 import { clientOrgsPlugin } from '../../plugins/client-orgs/plugin.ts'
@@ -176,15 +173,6 @@ export const part = definePart({
         MemberTokensPort,
         { caches: CachesPort, clientOrgs: ClientOrgStorePort, clock: ClockPort, spokes: OwnSpokesPort },
         makeMemberTokens,
-      ),
-      bind(
-        UserFounderPort,
-        {
-          domains: DomainNamesPort,
-          entropy: EntropyPort,
-          hasher: PasswordHasherPort,
-        },
-        makeUserFounder,
       ),
       bindMailingUnitOfWork(
         database,

@@ -464,12 +464,15 @@ export interface PreparedUser {
 /** Creates users in the transactions of other parts. */
 export interface UserFounder {
   /**
-   * Prepares a user without a known password, who is notified by mail and requests one there. Failures: the name or the
-   * address is not valid.
+   * Prepares a user without a known password. The user is notified by mail, unless `isExpected`, and requests one there.
+   * Failures: the name or the address is not valid.
    */
   prepare(user: {
     readonly login: string
     readonly email: string
+    readonly fullName?: string
+    /** The user knows of the account, such as from the directory of the organization. */
+    readonly isExpected?: boolean
   }): Outcome<Failure<'UserNameRefused'> | Failure<'EmailInvalid'>, PreparedUser>
 }
 export const UserFounderPort = portKey<UserFounder>('identity.UserFounder')

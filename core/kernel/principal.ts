@@ -16,6 +16,7 @@ export const scopeCategories = [
   'contract',
   'billing',
   'marketplace',
+  'provisioning',
   'admin',
   'misc',
 ] as const

@@ -273,11 +273,15 @@ export interface MembershipStore {
   list(orgId: OrgId, only: 'all' | 'public', page: PageRequest): Promise<Page<UserId>>
   /** Returns those of the users who are members, in no particular order. */
   among(orgId: OrgId, userIds: readonly UserId[]): Promise<readonly UserId[]>
-  add(orgId: OrgId, userId: UserId, at: Date): Promise<void>
+  /** Inserts a membership; with `isProvisioned`, one that the directory of the organization manages. */
+  add(orgId: OrgId, userId: UserId, at: Date, isProvisioned?: boolean): Promise<void>
   /** Deletes the membership, and the user's team memberships and direct grants in the organization. */
   remove(orgId: OrgId, userId: UserId): Promise<void>
   setPublic(orgId: OrgId, userId: UserId, isPublic: boolean): Promise<void>
-  /** Removes the users who are in no team of the organization, as `remove` does, and returns their number. */
+  /**
+   * Removes the users who are in no team of the organization, as `remove` does, and returns their number. Provisioned
+   * memberships stay.
+   */
   removeWithoutTeam(orgId: OrgId): Promise<number>
 }
 export const MembershipStorePort = portKey<MembershipStore>('organizations.MembershipStore')

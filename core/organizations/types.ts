@@ -82,6 +82,8 @@ export interface AccountSummary {
 export interface Membership {
   readonly userId: UserId
   readonly isPublic: boolean
+  /** Set if the directory of the organization manages the membership: it does not end with that of the last team. */
+  readonly isProvisioned?: true
   /** What the organization requires of the member; absent if nothing. */
   readonly entry?: EntryRules
 }

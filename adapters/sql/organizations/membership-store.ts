@@ -11,7 +11,7 @@ import type { Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { Row } from '../kit/columns.ts'
 import { aliased, int, long, nullableColumns, pick } from '../kit/columns.ts'
-import { newRow, values } from '../kit/values.ts'
+import { insertInto, values } from '../kit/values.ts'
 import { objectGrants } from '../tables/authz.ts'
 import { accessTokens, accounts, users } from '../tables/identity.ts'
 import { organizations, orgMembers, teamMembers } from '../tables/organizations.ts'
@@ -35,11 +35,12 @@ const listed = (k: Knex, p: Slots<typeof listParams>): Knex.QueryBuilder =>
     .whereNull('u.robot_org_id')
     .where((any) => any.whereRaw('? = 0', [p.onlyPublic]).orWhere('m.is_public', 1))
 
-/** Narrows to the people without a team. Robot accounts may have none and are excluded. */
+/** Narrows to the people without a team. Robot accounts and provisioned members may have none and are excluded. */
 const teamless =
   (k: Knex, p: { readonly orgId: Slot<'integer'> }, m: 'm' | 'org_members') =>
   (query: Knex.QueryBuilder): void => {
     query
+      .where(`${m}.is_provisioned`, 0)
       .whereNotExists(
         k('team_members as tm').select('tm.user_id').whereRaw(`tm.user_id = ${m}.user_id`).where('tm.org_id', p.orgId),
       )
@@ -53,7 +54,7 @@ const statements = (db: SqlDatabase) => ({
   byId: db.prepare({ id: long() }, accountRow, (k, p) => accountsOf(k).where('a.id', p.id)),
   find: db.prepare(
     pick(orgMembers, 'orgId', 'userId'),
-    { isPublic: aliased(orgMembers, 'm').isPublic, ...entryRow },
+    { ...pick(aliased(orgMembers, 'm'), 'isPublic', 'isProvisioned'), ...entryRow },
     (k, p) =>
       joinEntry(k('org_members as m').join('organizations as o', 'o.id', 'm.org_id'))
         .where('m.org_id', p.orgId)
@@ -65,9 +66,7 @@ const statements = (db: SqlDatabase) => ({
   among: idList(db, orgMembers.userId, { orgId: orgMembers.orgId }, { userId: orgMembers.userId }, (k, p, ids) =>
     k('org_members').where('org_id', p.orgId).whereIn('user_id', ids),
   ),
-  add: db.prepare({ ...pick(orgMembers, 'orgId', 'userId'), at: orgMembers.createdAt }, (k, p) =>
-    k('org_members').insert(newRow(orgMembers, { orgId: p.orgId, userId: p.userId, isPublic: false, createdAt: p.at })),
-  ),
+  add: insertInto(db, orgMembers, { omitted: ['twoFactorNotice'], fixed: { isPublic: false } }),
   setPublic: db.prepare(pick(orgMembers, 'isPublic', 'orgId', 'userId'), (k, p) =>
     k('org_members')
       .where('org_id', p.orgId)
@@ -131,7 +130,11 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
       const row = await runner.first(s.find, { orgId, userId })
       if (row === undefined) return undefined
       const entry = entryRulesOf(row)
-      return { userId, isPublic: row.isPublic, ...definedFields({ entry }) }
+      return {
+        userId,
+        isPublic: row.isPublic,
+        ...definedFields({ entry, isProvisioned: row.isProvisioned ? true : undefined }),
+      }
     },
     async rights(orgId, userId) {
       const context = await contextOf(runner, orgId, userId)
@@ -147,8 +150,8 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
       if (userIds.length === 0) return []
       return (await rowsOfIds(runner, s.among, userIds, { orgId })).map((row) => row.userId)
     },
-    async add(orgId, userId, at) {
-      await runner.run(s.add, { orgId, userId, at })
+    async add(orgId, userId, at, isProvisioned = false) {
+      await runner.run(s.add, { orgId, userId, createdAt: at, isProvisioned })
     },
     async setPublic(orgId, userId, isPublic) {
       await runner.run(s.setPublic, { orgId, userId, isPublic })

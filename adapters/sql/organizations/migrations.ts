@@ -123,9 +123,20 @@ const security: Migration = {
   },
 }
 
+const provisionedMembers: Migration = {
+  id: '0120-organizations-provisioned-members',
+  summary: 'which memberships the directory of the organization manages',
+  phase: 'expand',
+  async up(knex) {
+    await knex.schema.alterTable('org_members', (table) => {
+      table.boolean('is_provisioned').notNullable().defaultTo(false)
+    })
+  },
+}
+
 export const organizationsMigrations: PartMigrations = {
   part: 'organizations',
   tables,
   needs: ['identity'],
-  migrations: [teams, security],
+  migrations: [teams, security, provisionedMembers],
 }

@@ -27,6 +27,7 @@ export const orgMembers = table('org_members', {
   isPublic: withDefault(flag()),
   createdAt: instant(),
   twoFactorNotice: withDefault(int()),
+  isProvisioned: withDefault(flag()),
 })
 
 export const teams = table('teams', {

@@ -14,7 +14,11 @@ import {
   IdentityUnitOfWorkPort,
   PasswordHasherPort,
   TokenDigestPort,
+  UserFounderPort,
 } from '../../../core/identity/ports.ts'
+import { makeDirectoryAccounts } from '../../../core/identity/accounts/directory-accounts.ts'
+import { DirectoryAccountsPort } from '../../../core/identity/accounts/directory-ports.ts'
+import { makeUserFounder } from '../../../core/identity/accounts/users.ts'
 import type { AttemptThrottle } from '../../../core/identity/attempt-ports.ts'
 import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import { BusPassesPort, SessionResumptionPort } from '../../../core/identity/sessions/ports.ts'
@@ -303,6 +307,12 @@ export const part = definePart({
       bind(ContentDigestPort, {}, () => sha256ContentDigest),
       bind(CsrfTokensPort, {}, () => makeHmacCsrfTokens(boot.keys.csrf)),
       bind(DomainNamesPort, {}, () => idnaDomainNames),
+      bind(
+        UserFounderPort,
+        { domains: DomainNamesPort, entropy: EntropyPort, hasher: PasswordHasherPort },
+        makeUserFounder,
+      ),
+      bind(DirectoryAccountsPort, { domains: DomainNamesPort }, makeDirectoryAccounts),
       bind(
         BackgroundPort,
         {},

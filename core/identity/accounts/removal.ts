@@ -38,7 +38,7 @@ export const AccountInUse = defineFailure(
 )
 
 /** The audit rows about users who no longer exist. They are in no user's log. */
-const auditOfRemoved = defineAudit('user', ['user.deleted', 'user.purged'], ({ id, login }: User) => ({
+export const auditOfRemoved = defineAudit('user', ['user.deleted', 'user.purged'], ({ id, login }: User) => ({
   objectId: id,
   objectName: login,
 }))
@@ -49,7 +49,7 @@ export const reactivationDays = 30
 export type DeactivateFailure = Failure<'UserMissing'> | Failure<'AccountInUse'>
 
 /** Like `makeDeactivateAccount`, within a transaction that holds the lock on the user's row. */
-const deactivateHeld = async (
+export const deactivateHeld = async (
   stores: IdentityChanges,
   user: User,
   by: UserId,

@@ -218,9 +218,10 @@ export const makeUserFounder = ({
   entropy,
   ...deps
 }: Pick<CreateUserDeps, 'domains' | 'hasher'> & { readonly entropy: Entropy }): UserFounder => ({
-  async prepare(user) {
+  async prepare({ isExpected = false, ...user }) {
     const password = secret(randomBase62(entropy, unknownLength))
-    const prepared = await prepareUser({ ...deps, passwords: undefined }, { ...user, password, sendsNotice: true })
+    const input = { ...user, password, sendsNotice: !isExpected }
+    const prepared = await prepareUser({ ...deps, passwords: undefined }, input)
     if (isLeft(prepared) && prepared.left.tag === 'PasswordTooWeak') throw new Error('a random password was judged')
     return prepared as Awaited<ReturnType<UserFounder['prepare']>>
   },

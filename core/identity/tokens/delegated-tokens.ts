@@ -129,6 +129,7 @@ const workCategories: readonly ScopeCategory[] = [
   'contract',
   'billing',
   'marketplace',
+  'provisioning',
   'misc',
 ]
 

@@ -124,8 +124,10 @@ export const makeRemoveTeamMember =
       const gone = await leaveTeam(stores, team, userId)
       if (isLeft(gone)) return gone
       const remaining = await stores.teams.listOfMember(team.orgId, userId)
-      if (remaining.length === 0) await stores.memberships.remove(team.orgId, userId)
-      const facts = { user: userId, login: account?.name ?? '', leftOrganization: remaining.length === 0 }
+      const leftOrganization =
+        remaining.length === 0 && (await stores.memberships.find(team.orgId, userId))?.isProvisioned !== true
+      if (leftOrganization) await stores.memberships.remove(team.orgId, userId)
+      const facts = { user: userId, login: account?.name ?? '', leftOrganization }
       await stores.audit.record(auditOfTeam(team, 'team.member_removed', facts))
       return right(undefined)
     })
