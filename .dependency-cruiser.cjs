@@ -6,7 +6,7 @@ const ranks = [
   ['identity'],
   ['organizations'],
   ['authz'],
-  ['audit', 'tasks', 'bus'],
+  ['audit', 'provisioning', 'tasks', 'bus'],
   ['clusters'],
   ['cluster-tasks'],
   ['clouds', 'packages'],

@@ -28,6 +28,7 @@ const parts = [
   { load: () => import('./parts/organizations.ts') },
   { load: () => import('./parts/authz.ts') },
   { load: () => import('./parts/audit/part.ts'), commands: auditCommands },
+  { load: () => import('./parts/provisioning.ts') },
   { load: () => import('./parts/bus/part.ts'), commands: busCommands },
   { load: () => import('./parts/tasks/part.ts'), commands: tasksCommands },
   { load: () => import('./parts/clusters/part.ts'), commands: kubeconfigCommands },

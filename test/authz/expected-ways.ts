@@ -102,6 +102,7 @@ export const expectedWays: Readonly<Record<string, ExpectedWays>> = {
   'organization.can_view_billing': { level: 'owner', owner: true, permission: 'usage_mgmt/view billing' },
   'organization.can_view_usage_analytics': { level: '-' },
   'organization.can_report_usage': { level: 'admin', owner: true, permission: 'usage_mgmt/report usage' },
+  'organization.can_provision_accounts': { level: 'owner', owner: true, permission: 'org_mgmt/provision accounts' },
   'organization.can_list_clusters': { level: 'read', owner: true, permission: 'cluster_mgmt/view clusters' },
   'organization.can_view_tasks': { level: 'write', owner: true, permission: 'cluster_mgmt/connect to clusters' },
   'organization.can_cancel_tasks': { level: 'admin', owner: true, permission: 'cluster_mgmt/reconfigure clusters' },

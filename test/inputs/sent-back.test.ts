@@ -27,6 +27,10 @@ const exceptions: Readonly<Record<string, string>> = {
   'organizations.acceptInvitation': 'accepts the invitation, which ends it',
   'clusters.updateCluster': 'needs the access config, a credential that is not shown',
   'packages.installRelease': 'installs another release',
+  'provisioning.createUser': 'creates another user: PUT takes what is shown',
+  'provisioning.patchUser': 'takes operations: PUT takes what is shown',
+  'provisioning.createGroup': 'creates another group: PUT takes what is shown',
+  'provisioning.patchGroup': 'takes operations: PUT takes what is shown',
   'packages.upgradeRelease': 'upgrades the release to a new revision',
 }
 

@@ -13,6 +13,8 @@ export interface Attribute {
   readonly type?: AttributeType
   readonly isList?: boolean
   readonly isRequired?: boolean
+  /** Required unless another attribute has the value: discovery says so. */
+  readonly isMostlyRequired?: boolean
   readonly isExact?: boolean
   readonly isReadOnly?: boolean
   /** Values of a list cannot be changed, only added and removed. */
@@ -80,11 +82,16 @@ export const userAttributes: readonly Attribute[] = [
     description: 'Whether the user has access. With false, sessions, tokens and streams end at the next request.',
     type: 'boolean',
   },
-  listOf('emails', 'The mail addresses. The primary one, or else the first, is that of the account.', [
-    'work',
-    'home',
-    'other',
-  ]),
+  {
+    ...listOf(
+      'emails',
+      'The mail addresses. The primary one, or else the first, is that of the account.',
+      ['work', 'home', 'other'],
+      [{ name: 'value', description: 'The address.', isMostlyRequired: true }],
+    ),
+    // userName can be the address.
+    isMostlyRequired: true,
+  },
   listOf('phoneNumbers', 'The telephone numbers.', ['work', 'home', 'mobile', 'fax', 'pager', 'other']),
   listOf(
     'addresses',
@@ -99,18 +106,6 @@ export const userAttributes: readonly Attribute[] = [
       text('country', 'The country, as two letters of ISO 3166-1.'),
     ],
   ),
-  {
-    name: 'groups',
-    description: 'The groups of the user. They change with the groups themselves.',
-    type: 'complex',
-    isList: true,
-    isReadOnly: true,
-    parts: [
-      { name: 'value', description: 'The id of the group.', isReadOnly: true },
-      { name: '$ref', description: 'The group.', type: 'reference', referenceTypes: ['Group'], isReadOnly: true },
-      { name: 'display', description: 'The name of the group.', isReadOnly: true },
-    ],
-  },
 ]
 
 /** The attributes of the extension for companies (RFC 7643 §4.3). */
@@ -132,7 +127,7 @@ export const enterpriseAttributes: readonly Attribute[] = [
 export const groupAttributes: readonly Attribute[] = [
   {
     name: 'displayName',
-    description: 'The name of the group, which is that of its team.',
+    description: 'The name of the group, unique in the organization. The name of its team is made from it.',
     isRequired: true,
     isUnique: true,
   },
@@ -144,7 +139,6 @@ export const groupAttributes: readonly Attribute[] = [
     parts: [
       { name: 'value', description: 'The id of the user.', isImmutable: true },
       { name: '$ref', description: 'The user.', type: 'reference', referenceTypes: ['User'], isImmutable: true },
-      { name: 'display', description: 'The name of the user.', isReadOnly: true },
       { name: 'type', description: 'The kind of the member.', canonicalValues: ['User'], isImmutable: true },
     ],
   },

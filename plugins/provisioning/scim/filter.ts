@@ -51,6 +51,10 @@ const valueOf = (token: string | undefined): Either<string, FilterValue> => {
 
 type Parsed = Either<string, Filter>
 
+const elementOf =
+  (path: string) =>
+  (of: Filter): Filter => ({ kind: 'element', path, of })
+
 /** Reads tokens by the precedence of the standard: `not` before `and` before `or`. */
 const makeReader = (tokens: readonly string[]) => {
   let at = 0
@@ -86,7 +90,18 @@ const makeReader = (tokens: readonly string[]) => {
     const path = tokens[at] ?? ''
     if (!pathPattern.test(path)) return left(path === '' ? 'the filter ends too early' : `${path} is not an attribute`)
     at += 1
-    if (take('[')) return map((of: Filter): Filter => ({ kind: 'element', path, of }))(enclosed(']', depth))
+    if (take('[')) {
+      const of = enclosed(']', depth)
+      if (isLeft(of) || tokens[at]?.startsWith('.') !== true) return map(elementOf(path))(of)
+      // Entra writes `emails[type eq "work"].value eq "…"`, which the grammar of the standard lacks.
+      const part = tokens[at]?.slice(1) ?? ''
+      at += 1
+      if (!pathPattern.test(part)) return left(`${part} is not an attribute`)
+      return map((last: Filter): Filter => elementOf(path)({ kind: 'both', of: [of.right, last] }))(compared(part))
+    }
+    return compared(path)
+  }
+  const compared = (path: string): Parsed => {
     if (take('pr')) return right({ kind: 'present', path })
     const by = comparisons.find((each) => isNext(each))
     if (by === undefined) return left(`after ${path} one of ${comparisons.join(', ')} or pr is expected`)

@@ -196,7 +196,7 @@ const applyAll = (
 }
 
 /** The most operations of one PATCH. */
-export const maxOperations = 100
+export const maxOperations = 1000
 
 /**
  * Applies operations in their order to what clients write of a resource, and reads the result as a whole: nothing is

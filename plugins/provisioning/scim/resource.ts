@@ -1,9 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
-import { isObject, own, withKey } from '../../../core/kernel/json.ts'
+import { isObject, own, ownObject, withKey } from '../../../core/kernel/json.ts'
 import type { Attribute, ResourceShape } from './attributes.ts'
-import { commonAttributes } from './attributes.ts'
+import { commonAttributes, findAttribute } from './attributes.ts'
 import type { Comparison, Filter, FilterValue } from './filter.ts'
 
 /** Why a request is refused: a `scimType` of RFC 7644 §3.12 with a sentence. */
@@ -131,7 +131,12 @@ const isOrdered = (by: Comparison, a: string | number, b: string | number): bool
   return by === 'lt' ? a < b : a <= b
 }
 
+/** A value that has parts is compared by its `value` (RFC 7644 §3.4.2.2). */
 const compare = (attribute: Attribute, value: Json, by: Comparison, wanted: FilterValue): boolean => {
+  if (isObject(value)) {
+    const inner = own(value, 'value')
+    return inner !== undefined && !isObject(inner) && compare({ ...attribute, type: 'string' }, inner, by, wanted)
+  }
   if (attribute.type === 'dateTime') return isOrderedOrEqual(by, Date.parse(String(value)), Date.parse(String(wanted)))
   if (typeof value !== typeof wanted || wanted === null) return false
   const [a, b] = [comparable(value, attribute.isExact === true), comparable(wanted, attribute.isExact === true)]
@@ -184,4 +189,18 @@ export const findIn =
     const part = (attribute.parts ?? []).find(({ name }) => name.toLowerCase() === path.toLowerCase())
     const value = part === undefined ? undefined : own(element, part.name)
     return part === undefined ? undefined : { attribute: part, values: value === undefined ? [] : [value] }
+  }
+
+/** Looks up paths such as `userName`, `emails.value` and `urn:…:User:department` in a resource. */
+export const findInResource =
+  (shape: ResourceShape, resource: FreeObject): Find =>
+  (path) => {
+    const place = findAttribute(shape, path)
+    if (place === undefined) return undefined
+    const { extension, attribute, part } = place
+    const value = own(extension === undefined ? resource : ownObject(resource, extension), attribute.name)
+    const values = value === undefined ? [] : Array.isArray(value) ? (value as readonly Json[]) : [value]
+    if (part === undefined) return { attribute, values }
+    const parts = values.flatMap((each) => (isObject(each) ? [own(each, part.name)] : []))
+    return { attribute: part, values: parts.filter((each) => each !== undefined) }
   }

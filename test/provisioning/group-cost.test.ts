@@ -1,0 +1,108 @@
+import test from 'ava'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
+import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
+import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
+import { makeSqlProvisionedGroupStore } from '../../adapters/sql/provisioning/group-store.ts'
+import { makeSqlProvisionedUserStore } from '../../adapters/sql/provisioning/user-store.ts'
+import type { OrgId, TeamId } from '../../core/kernel/ids.ts'
+import { makePatchProvisionedGroup } from '../../core/provisioning/groups.ts'
+import type { ProvisioningStores } from '../../core/provisioning/ports.ts'
+import { patchGroup } from '../../plugins/provisioning/content.ts'
+import { callBy, principal } from '../authz/callers.ts'
+import { countingRunner } from '../authz/counting-runner.ts'
+import { storeFixture } from '../authz/stored-fixture.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { unwrap } from '../support/outcome.ts'
+import { patch } from './directory-fixture.ts'
+
+const orgId = 1 as OrgId
+const many = 10_000
+const newcomer = 20_000
+const at = 1_750_000_000_000
+
+/** An organization whose directory has a group of one member and one of ten thousand. */
+const storeGroups = async (db: SqlDatabase): Promise<void> => {
+  const org = { id: orgId, visibility: 'private' as const, members: [], roles: [], grants: [] }
+  const teams = [11, 12].map((id) => ({ id, permission: 'custom' as const, members: [], roleIds: [] }))
+  await storeFixture(db, { users: [], orgs: [{ ...org, teams }], clusters: [], tokens: [] })
+  const ids = [...Array.from({ length: many }, (_, index) => 100 + index), newcomer]
+  const insert = async (table: string, rows: readonly object[]): Promise<void> => {
+    for (let from = 0; from < rows.length; from += 100)
+      await db.query((k) => k(table).insert(rows.slice(from, from + 100)))
+  }
+  const name = (id: number): string => `person${id}`
+  await insert(
+    'accounts',
+    ids.map((id) => ({ id, kind: 'user', name: name(id), lower_name: name(id), created_at: at })),
+  )
+  await insert(
+    'users',
+    ids.map((id) => ({ id, full_name: '', password_hash: '', created_at: at })),
+  )
+  await insert(
+    'org_members',
+    ids.map((id) => ({ org_id: orgId, user_id: id, is_provisioned: 1, created_at: at })),
+  )
+  await insert(
+    'provisioned_users',
+    ids.map((id) => ({
+      user_id: id,
+      org_id: orgId,
+      user_name: name(id),
+      lower_user_name: name(id),
+      lower_display_name: '',
+      attributes: '{}',
+      created_at: at,
+      updated_at: at,
+    })),
+  )
+  const group = (team_id: number) => ({
+    team_id,
+    org_id: orgId,
+    display_name: `Group ${team_id}`,
+    lower_display_name: `group ${team_id}`,
+    created_at: at,
+    updated_at: at,
+  })
+  await insert('provisioned_groups', [group(11), group(12)])
+  const member = (team_id: number) => (user_id: number) => ({ team_id, user_id, org_id: orgId, created_at: at })
+  await insert('team_members', [member(11)(100), ...ids.slice(0, many).map(member(12))])
+}
+
+for (const database of eachDatabase()) {
+  test(`${database.name}: a change of one member costs the same in a group of 10,000`, async (t) => {
+    const db = await database.open()
+    try {
+      await storeGroups(db)
+      const runner = countingRunner(db)
+      const stores = {
+        organizations: makeSqlOrganizationStore(db, async () => [])(runner),
+        memberships: makeSqlMembershipStore(db)(runner),
+        teams: makeSqlTeamStore(db)(runner),
+        provisionedUsers: makeSqlProvisionedUserStore(db)(runner),
+        provisionedGroups: makeSqlProvisionedGroupStore(db)(runner),
+        audit: { record: async () => undefined },
+      } as unknown as ProvisioningStores
+      const change = makePatchProvisionedGroup({
+        clock: { now: () => new Date(at) },
+        unitOfWork: { run: (_call, work) => work(stores) },
+      })
+      const costOf = async (id: number, ...operations: readonly object[]): Promise<number> => {
+        const body = patch(...operations) as Parameters<typeof patchGroup>[0]
+        const input = { orgId, id: id as TeamId, expectedVersion: undefined, change: patchGroup(body) }
+        unwrap(await change(callBy(principal(newcomer)), input))
+        return runner.taken()
+      }
+      const add = { op: 'add', path: 'members', value: [{ value: String(newcomer) }] }
+      const remove = { op: 'remove', path: `members[value eq "${newcomer}"]` }
+      for (const operation of [add, remove]) {
+        const [few, all] = [await costOf(11, operation), await costOf(12, operation)]
+        t.is(all, few)
+        t.true(all < 15, `${all} statements`)
+      }
+    } finally {
+      await db.close()
+    }
+  })
+}
