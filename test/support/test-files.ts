@@ -23,6 +23,7 @@ const onlySlow = [
   'test/packages/faults/stopped-service',
   'test/packages/faults/two-instances',
   'test/packages/life-cycle-helm3',
+  'test/provisioning/testers',
   'test/sql/mysql-releases',
   'test/usage/events/disk-full',
   'test/usage/months/disk-full',
