@@ -6,14 +6,14 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import { makeSqlProvisionedGroupStore } from '../../adapters/sql/provisioning/group-store.ts'
 import { makeSqlProvisionedUserStore } from '../../adapters/sql/provisioning/user-store.ts'
 import type { OrgId, TeamId } from '../../core/kernel/ids.ts'
-import { makePatchProvisionedGroup } from '../../core/provisioning/groups.ts'
+import { makeGetProvisionedGroup, makePatchProvisionedGroup } from '../../core/provisioning/groups.ts'
 import type { ProvisioningStores } from '../../core/provisioning/ports.ts'
 import { patchGroup } from '../../plugins/provisioning/content.ts'
 import { callBy, principal } from '../authz/callers.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
 import { storeFixture } from '../authz/stored-fixture.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { unwrap } from '../support/outcome.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
 import { patch } from './directory-fixture.ts'
 
 const orgId = 1 as OrgId
@@ -100,6 +100,12 @@ for (const database of eachDatabase()) {
         const [few, all] = [await costOf(11, operation), await costOf(12, operation)]
         t.is(all, few)
         t.true(all < 15, `${all} statements`)
+        const get = makeGetProvisionedGroup({ groups: stores.provisionedGroups })
+        const shown = (showsMembers: boolean) =>
+          get(callBy(principal(newcomer)), { orgId, id: 12 as TeamId, showsMembers })
+        t.is(tagOf(await shown(true)), operation === add ? 'TooMany' : 'done', 'an answer has at most 10,000 members')
+        t.is(tagOf(await shown(false)), 'done')
+        runner.taken()
       }
     } finally {
       await db.close()
