@@ -15,6 +15,8 @@ export interface OriginSecrets {
 
 export interface GuardedRequest {
   readonly url: URL
+  /** What is sent by POST. A redirect of such a request is its answer: it is not followed. By default GET is sent. */
+  readonly post?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly secrets?: OriginSecrets
   /** The origin of the secrets; the origin of the request by default. */
@@ -140,7 +142,8 @@ const hop = async (
   try {
     const answer = await request(url, {
       dispatcher: agent,
-      method: 'GET',
+      method: what.post === undefined ? 'GET' : 'POST',
+      ...definedFields({ body: what.post }),
       signal,
       headers: {
         'user-agent': 'moorage',
@@ -152,7 +155,10 @@ const hop = async (
     const headers = headersOf(answer.headers)
     const location = headers['location']
     const next =
-      redirects.has(answer.statusCode) && location !== undefined && URL.canParse(location, url.href)
+      what.post === undefined &&
+      redirects.has(answer.statusCode) &&
+      location !== undefined &&
+      URL.canParse(location, url.href)
         ? new URL(location, url.href)
         : undefined
     if (next !== undefined)

@@ -108,6 +108,7 @@ const byNetwork: ReadonlySet<AllowanceKind> = new Set([
   'password-reset',
   'address-check-network',
   'passkey-challenge',
+  'provider-search',
 ])
 
 /** The numbers of docs/decisions/registration.md, mail.md and invitations.md. */
@@ -122,6 +123,7 @@ const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
   'address-check': { points: 30, seconds: 3600 },
   'address-check-network': { points: 120, seconds: 3600 },
   'passkey-challenge': { points: 600, seconds: 3600 },
+  'provider-search': { points: 1000, seconds: 3600 },
 }
 
 export interface AllowancesDeps {
@@ -149,6 +151,7 @@ export const makeAllowances = ({ counters, key, log }: AllowancesDeps): Allowanc
     'address-check': makeSharedLimiter(counters, onStoreAway, allowanceLimits['address-check']),
     'address-check-network': makeSharedLimiter(counters, onStoreAway, allowanceLimits['address-check-network']),
     'passkey-challenge': makeSharedLimiter(counters, onStoreAway, allowanceLimits['passkey-challenge']),
+    'provider-search': makeSharedLimiter(counters, onStoreAway, allowanceLimits['provider-search']),
   }
   return {
     async take(kind, subject) {

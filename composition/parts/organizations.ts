@@ -24,6 +24,7 @@ import { DomainNamesPort, TokenDigestPort } from '../../core/identity/ports.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import { permissionKey } from '../../core/kernel/access.ts'
 import type { Entropy } from '../../core/kernel/secret.ts'
+import { providedMemberships } from '../../core/organizations/teams/provided-memberships.ts'
 import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
 import {
   AddressReaderPort,
@@ -33,6 +34,7 @@ import {
 import {
   PolicyStorePort,
   MembershipStorePort,
+  ProvidedMembershipsPort,
   OrganizationStorePort,
   OrganizationTokenStorePort,
   OrganizationUnitOfWorkPort,
@@ -117,6 +119,7 @@ export const part = definePart({
     }))
     return [
       bind(PermissionLevelsPort, {}, () => levelsOf(boot.catalogue)),
+      bind(ProvidedMembershipsPort, {}, () => providedMemberships),
       bind(OrganizationStorePort, {}, () => stores().organizations(database)),
       bind(TeamStorePort, {}, () => stores().teams(database)),
       bind(MembershipStorePort, {}, () => stores().memberships(database)),

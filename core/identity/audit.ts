@@ -19,6 +19,7 @@ export const auditOfUser = defineAudit(
     'user.signed_in',
     'user.signed_out',
     'user.sessions_ended',
+    'user.access_ended',
     'user.remembered_login_stolen',
     'user.custom_token_issued',
     'user.avatar_changed',

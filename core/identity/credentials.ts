@@ -3,6 +3,8 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { CallerProofs } from './access-ports.ts'
+import { ProofRequired } from './access-ports.ts'
 import type { UserId } from '../kernel/ids.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { Call, Principal, SignedInCall } from '../kernel/principal.ts'
@@ -288,13 +290,6 @@ export const lockProvenUser = async (
     : left(credentialOutdated())
 }
 
-/** The caller is authenticated, but did not supply the password (and code) in this request. */
-export const ProofRequired = defineFailure(
-  'ProofRequired',
-  'Forbidden',
-  'The request must prove the password, and the second factor if one is enrolled.',
-)
-
 export interface AuthenticateAgainDeps extends CheckCredentialsDeps {
   readonly useOneTimeCode: UseOneTimeCode
 }
@@ -367,6 +362,18 @@ export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
     if (!hasSecondFactor) return right(secrets)
     const used = await proveFactor()
     return isLeft(used) ? used : right(secrets)
+  }
+}
+
+/** Returns the proofs of callers for other parts. */
+export const makeCallerProofs = (deps: AuthenticateAgainDeps & { readonly clock: Clock }): CallerProofs => {
+  const authenticateAgain = makeAuthenticateAgain(deps)
+  return {
+    async prove(call, proof) {
+      const proven = await authenticateAgain(call, proof)
+      return isLeft(proven) ? proven : right({ secrets: proven.right })
+    },
+    lockProven: (stores, call, { secrets }) => lockProvenUser(stores, deps.clock, call, secrets),
   }
 }
 

@@ -471,7 +471,7 @@ export interface UserFounder {
     readonly login: string
     readonly email: string
     readonly fullName?: string
-    /** The user knows of the account, such as from the directory of the organization. */
+    /** The user knows of the account: from the directory of the organization, or by signing in at a provider. */
     readonly isExpected?: boolean
   }): Outcome<Failure<'UserNameRefused'> | Failure<'EmailInvalid'>, PreparedUser>
 }

@@ -255,7 +255,15 @@ export interface TeamStore {
    * any other member. Robot accounts do not count.
    */
   staysLedWithout(id: TeamId, userId: UserId): Promise<boolean>
-  addMember(team: Pick<Team, 'id' | 'orgId'>, userId: UserId, at: Date): Promise<void>
+  /**
+   * @param source marks a membership that came from outside, such as `provider 7`: it goes when the source no longer
+   *   gives it. A membership that was made by hand has none.
+   */
+  addMember(team: Pick<Team, 'id' | 'orgId'>, userId: UserId, at: Date, source?: string): Promise<void>
+  /** Returns the teams that a source gave to a user, in all organizations, without their roles. */
+  listProvided(userId: UserId, source: string): Promise<readonly Team[]>
+  /** Makes a membership one that was made by hand. */
+  unmark(id: TeamId, userId: UserId): Promise<void>
   removeMember(id: TeamId, userId: UserId): Promise<void>
 }
 export const TeamStorePort = portKey<TeamStore>('organizations.TeamStore')
@@ -316,6 +324,29 @@ export interface OrganizationFounder {
     at: Date,
   ): Outcome<Failure<'OrganizationNameRefused' | 'OrganizationFieldRefused' | 'OrganizationNameTaken'>, Organization>
 }
+
+/** The changes of a reconciliation. `kept` counts memberships of last owners, which stay with their mark. */
+export interface ReconciledTeams {
+  readonly entered: number
+  readonly left: number
+  readonly kept: number
+}
+
+/** Memberships that come from outside of the service: from an identity provider, or by provisioning. */
+export interface ProvidedMemberships {
+  /**
+   * Puts a user into these teams, and so into their organizations, and takes the user out of the other teams that the
+   * same source gave. Memberships that were made by hand, or by another source, stay as they are; so does the last
+   * owner of an organization. Runs inside a transaction, and locks the organizations. The caller decides which teams a
+   * source may give.
+   */
+  reconcile(
+    stores: Pick<OrganizationStores, 'audit' | 'memberships' | 'organizations' | 'teams'>,
+    user: { readonly id: UserId; readonly login: string },
+    given: { readonly source: string; readonly teamIds: readonly TeamId[]; readonly at: Date },
+  ): Promise<ReconciledTeams>
+}
+export const ProvidedMembershipsPort = portKey<ProvidedMemberships>('organizations.ProvidedMemberships')
 
 /** The stores of this part, bound to one transaction. */
 export interface OrganizationStores {

@@ -171,7 +171,7 @@ export const withLockedOrganization = <F extends Failure, A>(
  * owner. The caller must decide whether the user still belongs to the organization.
  */
 export const leaveTeam = async (
-  stores: OrganizationStores,
+  stores: Pick<OrganizationStores, 'teams'>,
   team: Team,
   userId: UserId,
 ): Outcome<Failure<'LastOwner'>, void> => {

@@ -32,6 +32,8 @@ export interface BodySpec<B> {
   readonly orForm?: boolean
   /** The fields of such a form that hold JSON; the others are texts. */
   readonly jsonFields?: readonly string[]
+  /** Accepts `application/x-www-form-urlencoded` too: each field is a text. */
+  readonly orUrlEncoded?: boolean
   /** Accepts JSON that is sent as `text/plain` too, as the topics of cloud A send it. */
   readonly orPlainText?: boolean
 }

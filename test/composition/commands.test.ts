@@ -21,6 +21,7 @@ const commands = [
   'admin set-password',
   'admin reset-second-factor',
   'admin unlock',
+  'admin local-sign-in',
   'admin create-token',
   'audit verify',
   'audit export',

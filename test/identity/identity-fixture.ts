@@ -131,6 +131,7 @@ export const makeIdentityFixture = (db: SqlDatabase) => {
     ...codes,
     usePasskey: oneTimeCodes.usePasskey,
     busPasses: { passFor: () => Promise.resolve(undefined) },
+    localSignIn: { isOffFor: () => Promise.resolve(false) },
   }
   const createUser = makeCreateUser(deps)
   return {

@@ -28,6 +28,10 @@ export const notTried: OfFields<string> = {
   'packages.upgradeRelease': 'upgrades a release: test/packages does it on a cluster',
   'organizations.createRobotToken': 'the policies of the organization decide on each field: test/organizations',
   'usage.recordOutage': 'records one outage for each cluster and time: test/usage',
+  'identityProviders.setLocalSignIn': 'needs a session of a provider: test/identity-providers',
+  'identityProviders.setSiteLocalSignIn': 'needs a session of a provider: test/identity-providers',
+  'identityProviders.createApp': 'knows two providers by name: test/identity-providers',
+  'identityProviders.changeApp': 'shows no secret, and its name is in the path: test/identity-providers',
   'identity.createToken': 'makes a credential, whose fields test/identity reads back by its uses',
   'identity.createSettingsToken': 'makes a credential, whose fields test/identity reads back by its uses',
 }
@@ -39,6 +43,16 @@ const spelling = 'is another spelling of driver: test/packages/releases/storage-
 const fixed = 'must be what it is'
 const ordinary = { skipped: { orgType: fixed } }
 const withName = (requests: number): Body => ({ name: `made${requests}` })
+const providerNamed = (requests: number): Body => ({
+  name: `made${requests}`,
+  issuer: 'https://login.example',
+  client_id: 'moorage',
+})
+const sourceNamed = (requests: number): Body => ({
+  name: `made${requests}`,
+  openIDConnectAutoDiscoveryURL: 'https://login.example',
+  oauth2Key: 'moorage',
+})
 const withUsername = (requests: number): Body => ({ username: `made${requests}` })
 const credentials = { password: secret, token: secret, ca: secret, certificate: secret, key: secret }
 
@@ -68,6 +82,18 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
       restrictions: '{"offlineTtlDays":30}',
     },
     skipped: upload,
+  }
+  const ofGroups = {
+    group_teams: [{ group: '/kept', team_id: fixture.id('team') }],
+    default_team_id: fixture.id('team'),
+  }
+  const provider: FieldCases = {
+    values: { ...ofGroups, name: 'kept', issuer: 'https://kept.example/realms/one' },
+    skipped: { client_secret: secret },
+  }
+  const source: FieldCases = {
+    values: { ...ofGroups, name: 'kept', openIDConnectAutoDiscoveryURL: 'https://kept.example/realms/one' },
+    skipped: { oauth2Secret: secret, type: 'is 6', oauth2Provider: 'is openidConnect' },
   }
   const repository: FieldCases = { skipped: credentials, values: { plain_http: false } }
   return {
@@ -113,6 +139,11 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
       values: { permissions, team_ids: teamIds, teamIDs: teamIds },
       shownAs: { teamIDs: 'team_ids' },
     },
+    'identityProviders.create': { ...provider, beside: providerNamed },
+    'identityProviders.change': { ...provider, values: { ...provider.values, name: 'renamed' } },
+    'identityProviders.addDomain': { values: { domain: 'kept.example' } },
+    'identityProviders.createAuth': { ...source, beside: sourceNamed },
+    'identityProviders.changeAuth': { ...source, values: { ...source.values, name: 'renamed' } },
     'clusters.updateCluster': {
       values: { name: fixture.key('cluster'), provider: 'EKS' },
       skipped: { accessConfig: secret },

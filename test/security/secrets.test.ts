@@ -189,7 +189,8 @@ test("there is one cipher, one hash, two key kinds and the system's randomness",
   t.deepEqual(all(/'(sha(?!256')\d+)'/g), ['sha384', 'sha512'], 'SHA-384 with a license authority on P-384 alone')
   t.deepEqual(
     all(/'((?:RS|ES|PS|HS)\d{3}|P-\d{3}|none)'/g).filter((name) => name !== 'none'),
-    ['ES256', 'P-256', 'RS256'],
+    ['ES256', 'P-256', 'PS256', 'RS256'],
+    'PS256 of tokens of identity providers alone, which choose it',
   )
   t.deepEqual(all(/\b(publicEncrypt|privateDecrypt|createDiffieHellman|pseudoRandomBytes)\b/g), [])
   const notSecret = [

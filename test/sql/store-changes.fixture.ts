@@ -10,6 +10,7 @@ import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import type { Columns, Table } from '../../adapters/sql/kit/columns.ts'
 import { columnsOf, pick, present, without } from '../../adapters/sql/kit/columns.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlProviderStore } from '../../adapters/sql/identity-providers/provider-store.ts'
 import { makeSqlSubscriptionStore } from '../../adapters/sql/marketplace/subscription-store.ts'
 import { makeSqlRegistrationStore } from '../../adapters/sql/metrics-proxy/registration-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
@@ -26,6 +27,7 @@ import { clientOrgClusters } from '../../adapters/sql/tables/client-orgs.ts'
 import { cloudCredentials } from '../../adapters/sql/tables/clouds.ts'
 import { clusters } from '../../adapters/sql/tables/clusters.ts'
 import { contracts } from '../../adapters/sql/tables/contracts.ts'
+import { identityProviders } from '../../adapters/sql/tables/identity-providers.ts'
 import { pageSizes, users } from '../../adapters/sql/tables/identity.ts'
 import { marketplaceSubscriptions } from '../../adapters/sql/tables/marketplace.ts'
 import { metricsRegistrations } from '../../adapters/sql/tables/metrics-proxy.ts'
@@ -122,6 +124,22 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       return async (fields) => {
         unwrap(await store.replace(role, { ...content, ...fields }, at))
         return store.get(orgId, role.id)
+      }
+    },
+  },
+  'an identity provider': {
+    tables: [identityProviders],
+    columns: pick(identityProviders, 'name', 'displayName', 'isActive', 'issuer', 'clientId', 'ref', 'sealedSecret'),
+    prepare: async (db) => {
+      const store = makeSqlProviderStore(db)(db)
+      const options = { scopes: [], allowsCreation: true, linksVerifiedDomains: true, groupsClaim: '', groupRules: [] }
+      const content = { name: 'p', displayName: '', isActive: true, issuer: '', clientId: '', ref: '', options }
+      const id = unwrap(await store.insert(undefined, { ...content, sealedSecret: undefined } as never, at))
+      let version = 1
+      return async (fields) => {
+        unwrap(await store.replace(undefined, id, version, { ...content, ...fields } as never, at))
+        version += 1
+        return store.find(undefined, id)
       }
     },
   },
@@ -421,6 +439,7 @@ export const tablesOfMarks: readonly string[] = [
   'contract_cluster_tags',
   'contract_clusters',
   'emails',
+  'external_accounts',
   'idempotency_records',
   'identity_codes',
   'instances',
@@ -433,12 +452,15 @@ export const tablesOfMarks: readonly string[] = [
   'metering_usage',
   'org_members',
   'passkeys',
+  'organization_domains',
   'recovery_codes',
   'remembered_logins',
   'sessions',
+  'sign_in_attempts',
   'site_settings',
   'task_outbox',
   'tasks',
+  'team_members',
   'two_factors',
   'usage_clusters',
   'usage_contract_months',

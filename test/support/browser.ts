@@ -37,6 +37,7 @@ export const violationsOf = async (page: Page): Promise<readonly string[]> => {
 /** Signs in on the page that shows the form. */
 export const signInOn = async (page: Page, login: string, password: string): Promise<void> => {
   await page.locator('#username').fill(login)
+  await page.locator('#sign-in-button').click()
   await page.locator('#password').fill(password)
-  await page.locator('#sign-in-form button[type=submit]').click()
+  await page.locator('#sign-in-button').click()
 }

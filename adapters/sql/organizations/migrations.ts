@@ -123,6 +123,18 @@ const security: Migration = {
   },
 }
 
+const membershipSources: Migration = {
+  id: '0110-organizations-membership-sources',
+  summary: 'which identity provider gave a membership of a team',
+  phase: 'expand',
+  async up(knex, dialect) {
+    await knex.schema.alterTable('team_members', (table) => {
+      // Null for a membership that was made by hand.
+      asciiText(table, dialect, 'source', 48).nullable()
+    })
+  },
+}
+
 const provisionedMembers: Migration = {
   id: '0120-organizations-provisioned-members',
   summary: 'which memberships the directory of the organization manages',
@@ -138,5 +150,5 @@ export const organizationsMigrations: PartMigrations = {
   part: 'organizations',
   tables,
   needs: ['identity'],
-  migrations: [teams, security, provisionedMembers],
+  migrations: [teams, security, membershipSources, provisionedMembers],
 }

@@ -16,9 +16,20 @@ import type { Shown } from '../kit/page-query.ts'
 import type { Prepared, Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { organizationOfTeam, teamInOrganizationRow, teamOf, teamRow } from './rows.ts'
 import type { Row } from '../kit/columns.ts'
-import { aliased, flag, int, nullable, nullableColumns, pick, selectedAs, text, without } from '../kit/columns.ts'
+import {
+  aliased,
+  flag,
+  int,
+  nullable,
+  nullableColumns,
+  pick,
+  present,
+  selectedAs,
+  text,
+  without,
+} from '../kit/columns.ts'
 import { typedPage } from '../kit/page-query.ts'
-import { insertAllInto, insertInto, newRow, unlessNull } from '../kit/values.ts'
+import { insertAllInto, insertInto, newRow, unlessNull, values } from '../kit/values.ts'
 import { objectGrants, rolePermissions, roles, teamRoles } from '../tables/authz.ts'
 import { teamMembers, teams } from '../tables/organizations.ts'
 
@@ -82,6 +93,13 @@ const reads = (db: SqlDatabase) => ({
       .join('team_members as m', 'm.team_id', 't.id')
       .where('m.user_id', p.userId)
       .where('m.org_id', p.orgId)
+      .orderBy('t.id'),
+  ),
+  listProvided: db.prepare({ userId: teamMembers.userId, source: present(teamMembers.source) }, teamRow, (k, p) =>
+    fromTeams(k)
+      .join('team_members as m', 'm.team_id', 't.id')
+      .where('m.user_id', p.userId)
+      .where('m.source', p.source)
       .orderBy('t.id'),
   ),
   byPermission: db.prepare(pick(teams, 'orgId', 'permission'), teamRow, (k, p) =>
@@ -157,11 +175,17 @@ const writes = (db: SqlDatabase) => ({
   detachRoles: db.prepare({ id: teamRoles.teamId }, (k, p) => k('team_roles').where('team_id', p.id).delete()),
   attachRoles: insertAllInto(db, teamRoles),
   addMember: db.prepare(
-    { ...pick(teamMembers, 'orgId', 'userId'), id: teamMembers.teamId, at: teamMembers.createdAt },
+    { ...pick(teamMembers, 'orgId', 'userId', 'source'), id: teamMembers.teamId, at: teamMembers.createdAt },
     (k, p) =>
       k('team_members').insert(
-        newRow(teamMembers, { teamId: p.id, userId: p.userId, orgId: p.orgId, createdAt: p.at }),
+        newRow(teamMembers, { teamId: p.id, userId: p.userId, orgId: p.orgId, createdAt: p.at, source: p.source }),
       ),
+  ),
+  unmark: db.prepare({ userId: teamMembers.userId, id: teamMembers.teamId }, (k, p) =>
+    k('team_members')
+      .where('team_id', p.id)
+      .where('user_id', p.userId)
+      .update(values(teamMembers, { source: null })),
   ),
   removeMember: db.prepare({ userId: teamMembers.userId, id: teamMembers.teamId }, (k, p) =>
     k('team_members').where('team_id', p.id).where('user_id', p.userId).delete(),
@@ -173,7 +197,8 @@ type TeamStatements = ReturnType<typeof reads> & ReturnType<typeof memberReads> 
 const teamStatements = (db: SqlDatabase): TeamStatements => ({ ...reads(db), ...memberReads(db), ...writes(db) })
 
 type Reading = 'findById' | 'list' | 'search' | 'listOfUser' | 'listOfMember' | 'findByPermission' | 'rolePermissions'
-type Members = 'listMembers' | 'hasMember' | 'staysLedWithout' | 'addMember' | 'removeMember'
+type Members =
+  'listMembers' | 'hasMember' | 'staysLedWithout' | 'addMember' | 'listProvided' | 'unmark' | 'removeMember'
 
 /** Teams on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamStore) => {
@@ -268,8 +293,14 @@ const members = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Members>
     const found = await runner.first(s.standing, { id, userId })
     return found?.otherActs === true || (found?.selfActs !== true && found?.hasOther === true)
   },
-  async addMember(team, userId, at) {
-    await runner.run(s.addMember, { id: team.id, orgId: team.orgId, userId, at })
+  async addMember(team, userId, at, source) {
+    await runner.run(s.addMember, { id: team.id, orgId: team.orgId, userId, at, source })
+  },
+  async listProvided(userId, source) {
+    return (await runner.all(s.listProvided, { userId, source })).map((row) => teamOf(row, []))
+  },
+  async unmark(id, userId) {
+    await runner.run(s.unmark, { id, userId })
   },
   async removeMember(id, userId) {
     await runner.run(s.removeMember, { id, userId })

@@ -47,6 +47,7 @@ export const teamMembers = table('team_members', {
   userId: id<UserId>(),
   orgId: id<OrgId>(),
   createdAt: instant(),
+  source: nullable(text(48)),
 })
 
 export const orgInvitations = table('org_invitations', {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import mustache from 'mustache'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { scopeCategories } from '../../../core/kernel/principal.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
 
@@ -55,6 +56,11 @@ export interface WebPage {
   readonly name: string
   readonly title: string
   /**
+   * A further path at which the page is served, with `{id}` for a number: the address that another service knows, such
+   * as `/user/oauth2/{id}/callback`.
+   */
+  readonly at?: string
+  /**
    * The file of the HTML, a mustache template. It begins with `{{> page-start}}` and ends with `{{> page-end}}`;
    * between them it may use `{{> notices}}` and `{{> sign-in-forms}}`.
    */
@@ -64,9 +70,10 @@ export interface WebPage {
 }
 
 /** Returns a page of this repository, whose files have its name. */
-export const ownPage = (name: string, title: string): WebPage => ({
+export const ownPage = (name: string, title: string, at?: string): WebPage => ({
   name,
   title,
+  ...definedFields({ at }),
   template: new URL(`./files/templates/${name}.html`, import.meta.url),
   script: new URL(`./files/scripts/${name}.js`, import.meta.url),
 })

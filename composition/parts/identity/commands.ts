@@ -1,5 +1,6 @@
 import type { CommonOptions } from '../../part/command-context.ts'
 import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from './admin.ts'
+import type { LocalSignInOptions } from './local-sign-in.ts'
 import type { Describe } from '../../part/describe.ts'
 import { examples, withJson } from '../../part/describe.ts'
 
@@ -53,6 +54,16 @@ export const adminCommands: Describe = (program, run, context) => {
     .addHelpText('after', examples('moorage admin unlock alice'))
     .action((username: string, options: CommonOptions) =>
       run(async () => (await import('./admin.ts')).unlockUser(context, username, options)),
+    )
+
+  withJson(admin.command('local-sign-in'))
+    .description(
+      'Accept passwords again, for the site or for an organization, when an identity provider is out of order.',
+    )
+    .option('--organization <name>', 'the organization; the site when left out')
+    .addHelpText('after', examples('moorage admin local-sign-in', 'moorage admin local-sign-in --organization acme'))
+    .action((options: LocalSignInOptions) =>
+      run(async () => (await import('./local-sign-in.ts')).openLocalSignIn(context, options)),
     )
 
   withJson(admin.command('create-token <username>'))

@@ -20,6 +20,14 @@ import { makeDirectoryAccounts } from '../../../core/identity/accounts/directory
 import { DirectoryAccountsPort } from '../../../core/identity/accounts/directory-ports.ts'
 import { makeUserFounder } from '../../../core/identity/accounts/users.ts'
 import type { AttemptThrottle } from '../../../core/identity/attempt-ports.ts'
+import {
+  AccessEndPort,
+  CallerProofsPort,
+  LocalSignInPort,
+  SessionOpeningPort,
+} from '../../../core/identity/access-ports.ts'
+import { accessEnd } from '../../../core/identity/accounts/access-end.ts'
+import { makeSessionOpening } from '../../../core/identity/sessions/session-opening.ts'
 import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import { BusPassesPort, SessionResumptionPort } from '../../../core/identity/sessions/ports.ts'
 import { ClusterTokensPort, ConfinedTokensPort, CustomTokenIssuerPort } from '../../../core/identity/tokens/ports.ts'
@@ -31,7 +39,7 @@ import { makeAuthenticator } from '../../../core/identity/authentication/authent
 import { OneTimePasswordsPort, QrCodesPort, UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
 import { makeUsePasskey } from '../../../core/identity/passkeys/assertions.ts'
 import { UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkeys/ports.ts'
-import { makeNotifyLocked } from '../../../core/identity/credentials.ts'
+import { makeCallerProofs, makeNotifyLocked } from '../../../core/identity/credentials.ts'
 import { makeSealedSeeds } from '../../../core/identity/second-factor/codes.ts'
 import type { UseOneTimeCodeDeps } from '../../../core/identity/second-factor/one-time-codes.ts'
 import {
@@ -60,12 +68,13 @@ import { makeSqlAttemptCounters } from '../../../adapters/sql/identity/attempt-c
 import { makeSqlCredentialStore } from '../../../adapters/sql/identity/credential-store.ts'
 import { tokenObjectRows } from '../../../adapters/sql/identity/rows.ts'
 import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
+import type { FreshUser } from '../../../adapters/sql/identity/user-store.ts'
 import { makeBackground } from '../../../adapters/system/background.ts'
 import { steadyClock } from '../../../adapters/system/system-clock.ts'
 import { makeAllowances } from '../../../adapters/system/allowances.ts'
 import { makeAttemptThrottle } from '../../../adapters/system/attempt-throttle.ts'
 import type { IdentityValues } from './settings.ts'
-import { customTokenOptions, identitySettings } from './settings.ts'
+import { customTokenOptions, freshUserOf, identitySettings } from './settings.ts'
 import { portKey } from '../../../core/kernel/port-key.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../part/boot.ts'
@@ -133,6 +142,8 @@ export const attemptGauges = defineGauges(
 
 type IdentityBoot = Boot<IdentityValues>
 
+/** What a new user begins with. */
+export const FreshUserPort = portKey<FreshUser>('identity.FreshUser')
 const HashingQueuePort = portKey<HashingQueue>('identity.HashingQueue')
 const OneTimeCodesPort = portKey<UseOneTimeCodeDeps>('identity.OneTimeCodes')
 
@@ -249,6 +260,7 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         throttle: AttemptThrottlePort,
         onLocked: OnLockedPort,
         codes: OneTimeCodesPort,
+        localSignIn: LocalSignInPort,
       },
       ({ codes, ...given }) =>
         makeAuthenticator({
@@ -293,14 +305,41 @@ export const part = definePart({
   ],
   provide(boot) {
     const { database } = boot
-    const bindStores = lazily(() =>
-      makeSqlIdentityStores(database, boot.heldObjects, {
-        hideEmail: boot.settings.newUserEmail === 'hidden',
-        language: boot.settings.newUserLanguage === 'none' ? '' : boot.settings.newUserLanguage,
-      }),
-    )
+    const bindStores = lazily(() => makeSqlIdentityStores(database, boot.heldObjects, freshUserOf(boot.settings)))
     return [
       ...authenticationBindings(boot),
+      bind(
+        UserFounderPort,
+        { domains: DomainNamesPort, entropy: EntropyPort, hasher: PasswordHasherPort },
+        makeUserFounder,
+      ),
+      bind(FreshUserPort, {}, () => freshUserOf(boot.settings)),
+      bind(AccessEndPort, {}, () => accessEnd),
+      bind(
+        CallerProofsPort,
+        {
+          credentials: CredentialStorePort,
+          domains: DomainNamesPort,
+          hasher: PasswordHasherPort,
+          throttle: AttemptThrottlePort,
+          onLocked: OnLockedPort,
+          useOneTimeCode: UseOneTimeCodePort,
+          clock: ClockPort,
+        },
+        makeCallerProofs,
+      ),
+      bind(
+        SessionOpeningPort,
+        {
+          digest: TokenDigestPort,
+          entropy: EntropyPort,
+          clock: ClockPort,
+          settings: IdentitySettingsPort,
+          busPasses: BusPassesPort,
+          useOneTimeCode: UseOneTimeCodePort,
+        },
+        makeSessionOpening,
+      ),
       bind(IdentitySettingsPort, {}, () => settingsOf(boot)),
       bind(CustomTokenIssuerPort, {}, () => makeJoseCustomTokens(customTokenOptions(boot.settings, boot.baseUrl()))),
       bind(TokenDigestPort, {}, () => sha256TokenDigest),

@@ -1,6 +1,7 @@
 import type { ValuesOf } from '../../part/setting.ts'
 import { absentUnlessSet, withDefault } from '../../part/setting.ts'
 import { matching, secretWords, wholeNumber, wordOf, words } from '../../part/setting-type.ts'
+import type { FreshUser } from '../../../adapters/sql/identity/user-store.ts'
 import type { CustomTokenOptions } from '../../../adapters/security/jose-custom-tokens.ts'
 
 /** The settings of identity. */
@@ -90,4 +91,10 @@ export const customTokenOptions = (settings: IdentityValues, baseUrl: string): C
   keyFile: settings.extIdpKey,
   issuer: settings.extIdpIssuer ?? baseUrl,
   audience: settings.extIdpAudience,
+})
+
+/** Returns what a new user begins with. */
+export const freshUserOf = (settings: IdentityValues): FreshUser => ({
+  hideEmail: settings.newUserEmail === 'hidden',
+  language: settings.newUserLanguage === 'none' ? '' : settings.newUserLanguage,
 })

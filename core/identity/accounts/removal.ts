@@ -21,6 +21,7 @@ import { lockProvenUser, makeAuthenticateAgain, makeVerifyOwnPassword } from '..
 import { postIfAddressed } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User } from '../types.ts'
+import { endCredentials } from './access-end.ts'
 import { isLastActingAdmin } from './user-changes.ts'
 import { userMissing } from '../types.ts'
 
@@ -71,9 +72,7 @@ export const deactivateHeld = async (
     )
   }
   if (!(await stores.accountLife.deactivate(user.id, by, at))) return right(undefined)
-  await stores.sessions.removeAll(user.id, undefined)
-  await stores.tokens.removeAll(user.id)
-  await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, at)
+  await endCredentials(stores, user, at)
   await stores.audit.record(auditOfUser(user, 'user.deactivated'))
   return right(undefined)
 }

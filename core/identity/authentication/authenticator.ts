@@ -24,6 +24,8 @@ import type { User } from '../types.ts'
 import type { CheckCredentialsDeps } from '../credentials.ts'
 import { accountDisabled, credentialOutdated, makeCheckCredentials } from '../credentials.ts'
 import { definedFields } from '../../kernel/json.ts'
+import type { LocalSignIn } from '../access-ports.ts'
+import { localSignInOff } from '../access-ports.ts'
 
 /** The number of marked credentials kept in memory. A forgotten one is marked again, which is harmless. */
 const maxMarked = 10_000
@@ -174,6 +176,7 @@ const makeAuthenticateSession =
 export interface AuthenticatePasswordDeps extends CheckCredentialsDeps {
   readonly checkOneTimeCode: CheckOneTimeCode
   readonly clock: Clock
+  readonly localSignIn: LocalSignIn
 }
 
 export type ProvePasswordFailure =
@@ -193,6 +196,7 @@ const makeAuthenticatePassword = (deps: AuthenticatePasswordDeps, mark: MarkUsed
     if (isLeft(checked)) return checked
     const { account, phc, hasSecondFactor, secondFactorRef, lastLoginAt } = checked.right
     if (!account.isEnabled) return left(accountDisabled(account.userId))
+    if (await deps.localSignIn.isOffFor(account.userId)) return left(NotPermitted(localSignInOff))
     const judged = hasSecondFactor
       ? await deps.checkOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp })
       : right(undefined)
@@ -220,7 +224,7 @@ const makeAuthenticatePassword = (deps: AuthenticatePasswordDeps, mark: MarkUsed
  * attempt and does not hash, use a code or count a failure: a lock does not interrupt requests that are already
  * authenticated, and a one-time code need not be correct twice.
  */
-const makeAuthenticatePasswordAgain = (credentials: CredentialStore) => {
+const makeAuthenticatePasswordAgain = ({ credentials, localSignIn }: AuthenticatePasswordDeps) => {
   const impersonate = makeImpersonate(credentials)
   return async (proven: Principal): Outcome<ReturnType<typeof credentialOutdated> | ImpersonateFailure, Principal> => {
     const { impersonator, ...own } = proven
@@ -229,7 +233,7 @@ const makeAuthenticatePasswordAgain = (credentials: CredentialStore) => {
     if (record === undefined || record.account.userId !== actor.userId || !record.account.isEnabled)
       return left(credentialOutdated())
     const isSame = record.phc === proven.provenPhc?.reveal() && record.secondFactorRef === proven.provenSecondFactorRef
-    if (!isSame) return left(credentialOutdated())
+    if (!isSame || (await localSignIn.isOffFor(actor.userId))) return left(credentialOutdated())
     const { userId, login, isSiteAdmin, mustChangePassword } = record.account
     const current: Principal = { ...own, userId, login, isSiteAdmin, mustChangePassword }
     if (impersonator === undefined) return right(current)
@@ -264,7 +268,7 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
       if (isLeft(proven) || sudo === undefined) return proven
       return impersonate(proven.right, sudo)
     },
-    authenticateAgain: makeAuthenticatePasswordAgain(deps.credentials),
+    authenticateAgain: makeAuthenticatePasswordAgain(deps),
     async spendCode(proven, sourceIp) {
       const { unspentCode, ...rest } = proven
       if (unspentCode === undefined) return right(proven)

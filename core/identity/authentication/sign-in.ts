@@ -3,6 +3,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import { laterBySeconds } from '../../kernel/clock.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
+import type { LocalSignIn } from '../access-ports.ts'
+import { localSignInOff, SecondFactorNeeded, SignInProhibited } from '../access-ports.ts'
 import type { Failure, FailureType, Outcome } from '../../kernel/failure.ts'
 import { Busy, defineFailure } from '../../kernel/failure.ts'
 import { definedFields } from '../../kernel/json.ts'
@@ -27,19 +29,6 @@ export const SignInRefused = defineFailure(
   'NotFound',
   'The user name or the password is wrong, or there were too many failed attempts.',
 )
-/** The password is correct, but the account may not sign in. */
-export const SignInProhibited = defineFailure(
-  'SignInProhibited',
-  'Prohibited',
-  'The account is not active, or may not sign in.',
-)
-/** The password is correct, and a one-time code is also required. */
-export const SecondFactorNeeded = defineFailure(
-  'SecondFactorNeeded',
-  'Prohibited',
-  'The password is right; the one-time code is still needed.',
-)
-
 export interface SignInDeps extends CheckCredentialsDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly digest: TokenDigest
@@ -47,6 +36,7 @@ export interface SignInDeps extends CheckCredentialsDeps {
   readonly clock: Clock
   readonly settings: IdentitySettings
   readonly busPasses: BusPasses
+  readonly localSignIn: LocalSignIn
 }
 
 export interface SignInInput {
@@ -103,7 +93,9 @@ const makeSignInBy = (deps: SignInDeps) => {
         ? left(refusedAs(checked.left))
         : left(checked.left as Failure<'TooManyAttempts'>)
     }
-    if (!checked.right.account.isEnabled) return left(prohibited())
+    const { account } = checked.right
+    if (!account.isEnabled) return left(prohibited())
+    if (await deps.localSignIn.isOffFor(account.userId)) return left(SignInProhibited(localSignInOff))
     const second = await secondStep(checked.right)
     return isLeft(second) ? second : checked
   }

@@ -80,6 +80,7 @@ export const makeAddTeamMember =
       if (isLeft(found)) return found
       const { id: userId, name } = found.right
       if (await stores.teams.hasMember(id, userId)) {
+        if (whenMember === 'done') await stores.teams.unmark(id, userId)
         return whenMember === 'done'
           ? right(undefined)
           : left(AlreadyTeamMember('The user is already a member of this team.'))

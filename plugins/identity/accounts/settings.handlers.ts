@@ -21,7 +21,7 @@ import { secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { optionalSecret, passwordPolicyOf } from '../passwords.ts'
-import { clearedCookies } from '../sessions/session-cookies.ts'
+import { clearedCookies } from '../sessions/session-wire.ts'
 import {
   changePageSizes,
   changePassword,

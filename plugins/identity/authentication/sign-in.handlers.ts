@@ -1,4 +1,5 @@
 import { makeAskPasswordReset, makeResetPassword } from '../../../core/identity/authentication/passwords.ts'
+import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
 import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import type { SignedIn } from '../../../core/identity/authentication/sign-in.ts'
 import { makeSignIn, makeSignInWithCode } from '../../../core/identity/authentication/sign-in.ts'
@@ -23,7 +24,7 @@ import { EntropyPort, secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { passwordPolicyOf } from '../passwords.ts'
-import { clearedCookies, cookiesOfSession } from '../sessions/session-cookies.ts'
+import { clearedCookies, cookiesOfSession } from '../sessions/session-wire.ts'
 import { confirmEmail, forgotPassword, resetPassword, signIn, signInWithCode, signOut } from './sign-in.routes.ts'
 
 export const signInGroup = defineGroup({
@@ -36,6 +37,7 @@ export const signInGroup = defineGroup({
     entropy: EntropyPort,
     domains: DomainNamesPort,
     hasher: PasswordHasherPort,
+    localSignIn: LocalSignInPort,
     onLocked: OnLockedPort,
     settings: IdentitySettingsPort,
     throttle: AttemptThrottlePort,

@@ -1,5 +1,6 @@
 import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
-import { SecondFactorNeeded, SignInProhibited, SignInRefused } from '../../../core/identity/authentication/sign-in.ts'
+import { SecondFactorNeeded, SignInProhibited } from '../../../core/identity/access-ports.ts'
+import { SignInRefused } from '../../../core/identity/authentication/sign-in.ts'
 import { LinkCodeInvalid } from '../../../core/identity/emails/link-codes.ts'
 import { EmailTaken, OneTimeCodeRequired, TooManyAttempts } from '../../../core/identity/ports.ts'
 import { anyone, read, signedIn } from '../../kit/access.ts'

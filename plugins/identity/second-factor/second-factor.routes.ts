@@ -1,6 +1,6 @@
 import { UserMissing } from '../../../core/identity/types.ts'
 import { NotAuthenticated, TooManyAttempts } from '../../../core/identity/ports.ts'
-import { ProofRequired } from '../../../core/identity/credentials.ts'
+import { ProofRequired } from '../../../core/identity/access-ports.ts'
 import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'
 import {
   OneTimeCodeWrong,

@@ -33,6 +33,22 @@ export const alerts: readonly Alert[] = [
     incident: { series: { 'moorage_account_locks_total{kind="password"}': '0+2x60' }, at: '50m' },
   },
   {
+    name: 'MoorageIdentityProviderFails',
+    severity: 'ticket',
+    expr: 'max(moorage_identity_providers{state="failing"}) > 0',
+    for: '30m',
+    summary: 'The last request to an identity provider failed: its people cannot sign in.',
+    incident: { series: { 'moorage_identity_providers{state="failing"}': '1x60' }, at: '45m' },
+  },
+  {
+    name: 'MoorageAccessChecksLate',
+    severity: 'ticket',
+    expr: 'max(moorage_access_checks_late_seconds) > 1800',
+    for: '10m',
+    summary: 'Identity providers were not asked for half an hour whether they still give people access.',
+    incident: { series: { moorage_access_checks_late_seconds: '0+60x90' }, at: '60m' },
+  },
+  {
     name: 'MoorageUsageUnreported',
     severity: 'page',
     expr: 'sum by (reason) (moorage_metering_unreported_hours) > 0',

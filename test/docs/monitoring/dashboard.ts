@@ -251,6 +251,16 @@ export const rows: readonly Row[] = [
         queries: [query('sum by (kind, reason) (rate(moorage_sign_in_refusals_total[5m]))', '{{kind}} {{reason}}')],
       },
       {
+        title: 'Sign-ins with identity providers',
+        unit: 'reqps',
+        queries: [query('sum by (outcome) (rate(moorage_external_sign_ins_total[5m]))', '{{outcome}}')],
+      },
+      {
+        title: 'Checks of access',
+        unit: 'reqps',
+        queries: [query('sum by (outcome) (rate(moorage_access_checks_total[5m]))', '{{outcome}}')],
+      },
+      {
         title: 'Locked accounts in an hour',
         queries: [query('sum by (kind) (increase(moorage_account_locks_total[1h]))', '{{kind}}')],
       },

@@ -95,6 +95,8 @@ const goodDay: Readonly<Record<string, string>> = {
   'moorage_clock_skew_seconds{instance="a:3002"}': '0.2x120',
   'moorage_sign_in_refusals_total{kind="password",reason="wrong"}': '0+6x120',
   'moorage_account_locks_total{kind="password"}': '0x60 2x60',
+  'moorage_identity_providers{state="failing"}': '0x120',
+  moorage_access_checks_late_seconds: '20x120',
   'moorage_metering_unreported_hours{reason="TooLate"}': '0x120',
   'moorage_upkeep_last_success_timestamp_seconds{work="backup"}': '0x120',
   'moorage_upkeep_last_success_timestamp_seconds{work="audit_check"}': '0x120',

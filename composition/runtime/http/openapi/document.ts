@@ -147,6 +147,9 @@ const requestBodyOf = (body: BodySpec<unknown>, dialect: Route['dialect'], regis
   content: {
     [mediaTypeOf(dialect)]: { schema: schemaOf(body.codec, registry), example: body.example },
     ...(body.orForm === true ? { 'multipart/form-data': formOf(body, registry) } : {}),
+    ...(body.orUrlEncoded === true
+      ? { 'application/x-www-form-urlencoded': { schema: schemaOf(body.codec, registry) } }
+      : {}),
     ...(body.orPlainText === true ? { 'text/plain': { schema: schemaOf(body.codec, registry) } } : {}),
   },
 })

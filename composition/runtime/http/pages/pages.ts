@@ -70,10 +70,12 @@ const makePartPages = (pages: readonly WebPage[]): ((path: string) => PackedAnsw
     void answers.set(`${scriptPrefix}${name}`, packedAnswer('text/javascript; charset=utf-8', source))
   for (const [name, source] of Object.entries(sharedScripts)) addScript(name, source)
   for (const page of pages) {
-    answers.set(`/${page.name}`, pageAnswer(page))
+    const answer = pageAnswer(page)
+    answers.set(`/${page.name}`, answer)
+    if (page.at !== undefined) answers.set(page.at, answer)
     addScript(`${page.name}.js`, textAt(page.script))
   }
-  return (path) => answers.get(path)
+  return (path) => answers.get(path) ?? answers.get(path.replace(/\/[1-9]\d{0,15}(?=\/|$)/, '/{id}'))
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   clearedCookies,
   cookiesOfSession,
   rememberCookieName,
-} from '../../../../plugins/identity/sessions/session-cookies.ts'
+} from '../../../../plugins/identity/sessions/session-wire.ts'
 import type { Access } from '../../../../plugins/kit/access.ts'
 import type { CookieChange } from '../../../../plugins/kit/reply.ts'
 import type { Refusal } from '../failure-response.ts'

@@ -101,18 +101,36 @@ const isJsonType = (contentType: string, takesPlainText: boolean): boolean => {
   return isJson && /^utf-?8$/i.test(type.params.get('charset') ?? 'utf-8')
 }
 
+/** Reports whether the content type is that of a form without files. */
+const isUrlEncoded = (contentType: string): boolean => /^application\/x-www-form-urlencoded *(?:;|$)/i.test(contentType)
+
+const mostFormFields = 20
+
+const formOf = (read: BodyResult): BodyResult =>
+  read.ok && read.text !== undefined ? urlEncodedAsJson(read.text) : read
+
+/** Returns such a form as the JSON text of one object. A repeated name is a repeated key of the text. */
+const urlEncodedAsJson = (text: string): BodyResult => {
+  const fields = [...new URLSearchParams(text)]
+  return fields.length > mostFormFields
+    ? refuse(400, 'MalformedBody', `The form has more than ${mostFormFields} fields.`)
+    : { ok: true, text: objectText(fields, []) }
+}
+
 /** The forms of a body beside JSON that a route takes. */
 interface BodyForms {
   /** The fields of a form that hold JSON; undefined: no form is accepted. */
   readonly jsonFields?: readonly string[] | undefined
   /** JSON is accepted as `text/plain` too. */
   readonly takesPlainText?: boolean
+  /** A form of texts is accepted as `application/x-www-form-urlencoded`. */
+  readonly takesUrlEncoded?: boolean
 }
 
 const headRefusal = (
   req: IncomingMessage,
   limitBytes: number,
-  { jsonFields, takesPlainText = false }: BodyForms,
+  { jsonFields, takesPlainText = false, takesUrlEncoded = false }: BodyForms,
 ): BodyResult | undefined => {
   const takesForm = jsonFields !== undefined
   const encoding = req.headers['content-encoding']
@@ -124,11 +142,14 @@ const headRefusal = (
     )
   }
   const type = req.headers['content-type'] ?? ''
-  if (!isJsonType(type, takesPlainText) && !(takesForm && isForm(type))) {
+  const isTaken =
+    isJsonType(type, takesPlainText) || (takesForm && isForm(type)) || (takesUrlEncoded && isUrlEncoded(type))
+  if (!isTaken) {
+    const others = takesForm ? ', or a multipart/form-data body' : takesUrlEncoded ? ', or a form' : ''
     return refuse(
       415,
       'UnsupportedMediaType',
-      `The body must be JSON in UTF-8. Send the header Content-Type: application/json${takesForm ? ', or a multipart/form-data body' : ''}.`,
+      `The body must be JSON in UTF-8. Send the header Content-Type: application/json${others}.`,
     )
   }
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) return tooLarge(limitBytes)
@@ -192,7 +213,9 @@ export const readBody = (req: IncomingMessage, limitBytes: number, forms: BodyFo
           ? { ok: true, text: undefined }
           : jsonFields !== undefined && isForm(type)
             ? decodeForm(type, chunks, jsonFields)
-            : decode(chunks),
+            : forms.takesUrlEncoded === true && isUrlEncoded(type)
+              ? formOf(decode(chunks))
+              : decode(chunks),
       )
     const onClose = (): void => finish(refuse(400, 'BodyCutShort', 'The connection ended before the body did.'))
     req.on('data', onData)

@@ -191,6 +191,7 @@ export const readRouteBody = (req: IncomingMessage, { body }: Route): Promise<Bo
   readBody(req, body?.limitBytes ?? defaultBodyLimitBytes, {
     jsonFields: body?.orForm === true ? (body.jsonFields ?? []) : undefined,
     takesPlainText: body?.orPlainText === true,
+    takesUrlEncoded: body?.orUrlEncoded === true,
   })
 
 const grantFor = async (

@@ -1,6 +1,6 @@
 import { addCopyButtons, ask, byId, onSubmit, tell } from './kit.js'
 import { hasPasskeySupport, makePasskey, usePasskey } from './passkeys.js'
-import { signIn, signOut } from './sign-in-form.js'
+import { beginAt, signIn, signOut } from './sign-in-form.js'
 
 const settings = '/user/settings'
 
@@ -130,6 +130,36 @@ const showCodes = (text) => {
   byId('save-codes').href = 'data:text/plain;charset=utf-8,' + encodeURIComponent(text)
   byId('recovery').hidden = text === ''
 }
+
+/** Lists the links, and the providers that may be linked: those of the site, and those that are linked. */
+const showLinks = async () => {
+  const links = await list(settings + '/security/account_link')
+  fill(
+    'links',
+    links.map(({ providerDisplayName, externalID }) => row(providerDisplayName + ', as ' + externalID)),
+    'No identity provider is linked.',
+  )
+  const offered = new Map((await list('/user/oauth2')).map(({ id, display_name }) => [id, display_name]))
+  for (const { loginSourceID, providerDisplayName } of links) offered.set(loginSourceID, providerDisplayName)
+  byId('link-provider').replaceChildren(
+    ...[...offered].map(([id, name]) => Object.assign(element('option', name), { value: String(id) })),
+  )
+  byId('link-form').hidden = offered.size === 0
+}
+
+onSubmit('link-form', async () => {
+  const id = Number(byId('link-provider').value)
+  const proof = { password: byId('link-password').value, passCode: byId('link-code').value.trim() }
+  if (byId('link-act').value === 'link') {
+    const problem = await beginAt(id, proof, '/user/oauth2/' + id + '/link')
+    if (problem !== undefined) tell(problem, true)
+    return
+  }
+  const path = settings + '/security/account_link'
+  if ((await act('The link is removed.', 'POST', path, { loginSourceID: id, ...proof })) === undefined) return
+  byId('link-form').reset()
+  await Promise.all([showLinks(), showSessions()])
+})
 
 const showTokens = async () => {
   const rows = (await list(settings + '/tokens/access-tokens')).map(
@@ -326,6 +356,6 @@ byId('leave').addEventListener('click', async () => {
 })
 
 await signIn(async () => {
-  await Promise.all([showProfile(), showAddresses(), showFactor(), showTokens(), showSessions()])
+  await Promise.all([showProfile(), showAddresses(), showFactor(), showLinks(), showTokens(), showSessions()])
   byId('parts').hidden = false
 })

@@ -5,6 +5,52 @@ const parts = ['sign-in-form', 'code-form', 'change-form']
 const showPart = (id) => showOnly(id, ...parts.filter((part) => part !== id))
 const forget = () => {
   for (const part of parts) byId(part).reset()
+  askPassword(false)
+}
+
+/** Shows or hides the field of the password: the name comes first, since its domain may lead to a provider. */
+const askPassword = (isAsked) => {
+  byId('password-rows').hidden = !isAsked
+  byId('password').required = isAsked
+  byId('sign-in-button').textContent = isAsked ? 'Sign in' : 'Continue'
+}
+
+/** Sends the browser to an identity provider. Returns why it cannot. */
+export const beginAt = async (id, body = {}, path = '/user/oauth2/' + id) => {
+  const { status, json, message } = await ask('POST', path, body)
+  if (status !== 200) return message
+  // The address comes from the provider's description: nothing but an address of the web is followed.
+  const url = new URL(json.url)
+  if (!url.protocol.startsWith('http')) return 'The identity provider has no usable address.'
+  location.assign(url.href)
+  return undefined
+}
+
+/** Shows a button for each identity provider of the site. */
+const showProviders = async () => {
+  const { status, json } = await ask('GET', '/user/oauth2')
+  if (status !== 200 || !Array.isArray(json) || json.length === 0) return
+  const rows = json.map(({ id, display_name }) => {
+    const row = document.createElement('li')
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.textContent = display_name
+    button.addEventListener('click', async () => {
+      const problem = await beginAt(id)
+      if (problem !== undefined) tell(problem, true)
+    })
+    row.append(button)
+    return row
+  })
+  byId('provider-buttons').replaceChildren(...rows)
+  byId('providers').hidden = false
+}
+
+/** Returns the provider that the address leads to; 0 if the password is asked for. */
+const providerOf = async (name) => {
+  if (!name.includes('@')) return 0
+  const { status, json } = await ask('POST', '/user/oauth2/search', { address: name })
+  return status === 200 ? json.provider_id : 0
 }
 
 /** Returns the name of the signed-in user, or undefined. Shows the form that is needed next. */
@@ -38,6 +84,14 @@ export const signIn = async (onSignedIn) => {
   })
 
   onSubmit('sign-in-form', async () => {
+    if (byId('password-rows').hidden) {
+      const provider = await providerOf(byId('username').value.trim())
+      const problem = provider === 0 ? undefined : await beginAt(provider)
+      if (provider !== 0 && problem === undefined) return
+      if (problem !== undefined) tell(problem, true)
+      askPassword(true)
+      return byId('password').focus()
+    }
     const answer = await ask('POST', '/user/signin', credentials())
     if (answer.status === 200) return goOn()
     if (answer.status === 405 && answer.json.code === 'SecondFactorNeeded') return showPart('code-form')
@@ -83,12 +137,16 @@ export const signIn = async (onSignedIn) => {
     await goOn()
   })
   await goOn()
+  if (!byId('sign-in-form').hidden) await showProviders()
 }
 
-/** Ends the session and shows the first form. */
+/** Ends the session, also at the identity provider that opened it, and shows the first form. */
 export const signOut = async () => {
+  const elsewhere = await ask('GET', '/user/oauth2/end-session')
   const answer = await ask('GET', '/user/signout')
   if (answer.status !== 200 && answer.status !== 401) return tell(answer.message, true)
+  const url = elsewhere.status === 200 ? elsewhere.json.url : ''
+  if (url.startsWith('http')) return location.assign(url)
   forget()
   showPart('sign-in-form')
   tell('Signed out.')

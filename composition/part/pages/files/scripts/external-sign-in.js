@@ -1,0 +1,43 @@
+import { ask, byId, onSubmit, showOnly, tell } from './kit.js'
+
+// The page is at /user/oauth2/ID/callback: the provider sends the browser here with its answer.
+const id = location.pathname.split('/')[3]
+const answer = new URLSearchParams(location.search)
+// The code is used once, and must not stay in the address bar or the history.
+history.replaceState(null, '', location.pathname)
+
+const refuse = (message) => {
+  tell(message, true)
+  byId('again').hidden = false
+}
+
+/** Continues with the account, where a link was asked for, or to the page of a signed-in user. */
+const goOn = ({ json }) => location.replace(json.is_link ? '/account' : '/sign-in')
+
+onSubmit('code-form', async () => {
+  const reply = await ask('POST', '/user/oauth2/' + id + '/twofa', { passCode: byId('one-time-code').value.trim() })
+  byId('one-time-code').value = ''
+  if (reply.status === 200) return goOn(reply)
+  if (reply.status === 401)
+    return tell(
+      'This code is wrong or was used already. Wait for the next one; after many failed attempts, wait longer.',
+      true,
+    )
+  byId('code-form').hidden = true
+  refuse(reply.message)
+})
+
+const sent = Object.fromEntries(
+  ['state', 'code', 'iss', 'error'].filter((name) => answer.has(name)).map((name) => [name, answer.get(name)]),
+)
+if (sent.state === undefined)
+  refuse('This page completes a sign-in with an identity provider. Begin on the sign-in page.')
+else {
+  tell('Signing in…')
+  const reply = await ask('POST', '/user/oauth2/' + id + '/callback', sent)
+  if (reply.status === 200) goOn(reply)
+  else if (reply.status === 405 && reply.json.code === 'SecondFactorNeeded') {
+    showOnly('code-form')
+    tell('Your identity provider let you in. Enter a one-time code of this account too.')
+  } else refuse(reply.message)
+}

@@ -1,0 +1,189 @@
+import { makeDomainProofs, systemTextRecords } from '../../../adapters/identity-providers/domain-proofs.ts'
+import { makeOpenIdConnect } from '../../../adapters/identity-providers/openid-connect.ts'
+import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
+import type { GuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
+import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
+import { makeSqlSignInAttemptStore } from '../../../adapters/sql/identity-providers/attempt-store.ts'
+import { makeSqlDomainStore } from '../../../adapters/sql/identity-providers/domain-store.ts'
+import {
+  makeSqlExternalAccountStore,
+  makeSqlExternalSessionStore,
+} from '../../../adapters/sql/identity-providers/external-account-store.ts'
+import { makeSqlLocalSignInStore } from '../../../adapters/sql/identity-providers/local-sign-in-store.ts'
+import { identityProvidersMigrations } from '../../../adapters/sql/identity-providers/migrations.ts'
+import { makeSqlProviderStore } from '../../../adapters/sql/identity-providers/provider-store.ts'
+import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
+import { makeSqlMembershipStore } from '../../../adapters/sql/organizations/membership-store.ts'
+import { makeSqlOrganizationStore } from '../../../adapters/sql/organizations/organization-store.ts'
+import { makeSqlTeamStore } from '../../../adapters/sql/organizations/team-store.ts'
+import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
+import { isLocalSignInOff } from '../../../core/identity-providers/local-sign-in.ts'
+import {
+  DomainProofsPort,
+  DomainStorePort,
+  ExternalAccountStorePort,
+  ExternalSessionStorePort,
+  LocalSignInStorePort,
+  OpenIdConnectPort,
+  ProviderSettingsPort,
+  ProviderStorePort,
+  ProviderTallyPort,
+  ProviderUnitOfWorkPort,
+  SignInAttemptStorePort,
+} from '../../../core/identity-providers/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
+import { identityProvidersPlugin } from '../../../plugins/identity-providers/plugin.ts'
+import { bind, lazily } from '../../part/binding.ts'
+import type { Boot } from '../../part/boot.ts'
+import type { Counts } from '../../part/gauges.ts'
+import { defineGauges, makeCounts } from '../../part/gauges.ts'
+import { ownPage } from '../../part/pages/web-page.ts'
+import { definePart } from '../../part/part.ts'
+import { withDefault } from '../../part/setting.ts'
+import { wholeNumber, wordOf } from '../../part/setting-type.ts'
+import { FreshUserPort } from '../identity/part.ts'
+import { BindMailOutboxPort } from '../mail/part.ts'
+import { bindUnitOfWork } from '../units-of-work.ts'
+
+/** What requests the addresses that owners of organizations chose. */
+const ProviderFetchPort = portKey<GuardedFetch>('identityProviders.Fetch')
+
+interface Tally {
+  readonly signIns: Counts
+  readonly checks: Counts
+}
+const TallyPort = portKey<Tally>('identityProviders.Counts')
+/** Providers that have series of their own. */
+const mostProviders = 50
+const mostOutcomes = 10
+
+const storesOf = ({ database, heldObjects }: Pick<Boot, 'database' | 'heldObjects'>) => {
+  return {
+    organizations: makeSqlOrganizationStore(database, heldObjects),
+    teams: makeSqlTeamStore(database),
+    memberships: makeSqlMembershipStore(database),
+    providers: makeSqlProviderStore(database),
+    accounts: makeSqlExternalAccountStore(database),
+    sessions: makeSqlExternalSessionStore(database),
+    attempts: makeSqlSignInAttemptStore(database),
+    domains: makeSqlDomainStore(database),
+    localSignIn: makeSqlLocalSignInStore(database, isLocalSignInOff),
+  }
+}
+
+/** Sign-in with identity providers. */
+export const part = definePart({
+  plugin: identityProvidersPlugin,
+  migrations: identityProvidersMigrations,
+  settings: {
+    providerCheckMinutes: withDefault(
+      'MOORAGE_PROVIDER_CHECK_MINUTES',
+      wholeNumber(1, 1440),
+      '15',
+      'How often the service asks an identity provider whether it still lets a person in.',
+      { after: 'MOORAGE_KUBECONFIG_HOURS' },
+    ),
+    organizationProviders: withDefault(
+      'MOORAGE_ORGANIZATION_PROVIDERS',
+      wordOf('on', 'off'),
+      'on',
+      'Whether organizations may have identity providers of their own.',
+    ),
+  },
+  pages: [
+    ownPage('external-sign-in', 'Sign in', '/user/oauth2/{id}/callback'),
+    ownPage('begin-sign-in', 'Sign in', '/user/oauth2/{id}'),
+    ownPage('identity-providers', 'Identity providers'),
+  ],
+  provide(boot) {
+    const { database, settings, resolver, readings } = boot
+    const stores = lazily(() => storesOf(boot))
+    return [
+      bind(ProviderFetchPort, {}, () =>
+        makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup), readings),
+      ),
+      bind(OpenIdConnectPort, { fetch: ProviderFetchPort, clock: ClockPort }, makeOpenIdConnect),
+      bind(DomainProofsPort, { fetch: ProviderFetchPort }, ({ fetch }) => makeDomainProofs(fetch, systemTextRecords)),
+      bind(ProviderSettingsPort, {}, () => ({
+        checkSeconds: settings.providerCheckMinutes * 60,
+        allowsOrganizations: settings.organizationProviders === 'on',
+      })),
+      bind(TallyPort, {}, () => ({
+        signIns: makeCounts(['provider', 'outcome'], mostProviders),
+        checks: makeCounts(['outcome'], mostOutcomes),
+      })),
+      bind(ProviderTallyPort, { tally: TallyPort }, ({ tally }) => ({
+        signIn: (providerId, outcome) => tally.signIns.add(String(providerId ?? 0), outcome),
+        check: (outcome) => tally.checks.add(outcome),
+      })),
+      bind(ProviderStorePort, {}, () => stores().providers(database)),
+      bind(ExternalAccountStorePort, {}, () => stores().accounts(database)),
+      bind(ExternalSessionStorePort, {}, () => stores().sessions(database)),
+      bind(SignInAttemptStorePort, {}, () => stores().attempts(database)),
+      bind(DomainStorePort, {}, () => stores().domains(database)),
+      bind(LocalSignInStorePort, {}, () => stores().localSignIn(database)),
+      bind(LocalSignInPort, { localSignIn: LocalSignInStorePort }, ({ localSignIn }) => localSignIn),
+      bindUnitOfWork(
+        database,
+        ProviderUnitOfWorkPort,
+        ({ outbox, freshUser }) => {
+          const identity = makeSqlIdentityStores(database, boot.heldObjects, freshUser)
+          return (tx, audit) => ({
+            identity: { ...identity(tx), audit, mail: outbox(tx) },
+            organizations: {
+              organizations: stores().organizations(tx),
+              teams: stores().teams(tx),
+              memberships: stores().memberships(tx),
+              audit,
+            },
+            providers: stores().providers(tx),
+            accounts: stores().accounts(tx),
+            sessions: stores().sessions(tx),
+            attempts: stores().attempts(tx),
+            domains: stores().domains(tx),
+            localSignIn: stores().localSignIn(tx),
+          })
+        },
+        { outbox: BindMailOutboxPort, freshUser: FreshUserPort },
+      ),
+    ]
+  },
+  metrics: [
+    defineGauges(
+      {
+        moorage_external_sign_ins_total: {
+          type: 'counter',
+          help:
+            'Sign-ins with identity providers here, by the id of the provider and the outcome: signed-in, linked, ' +
+            'second-factor, or the code of the refusal.',
+          label: ['provider', 'outcome'],
+        },
+        moorage_access_checks_total: {
+          type: 'counter',
+          help: 'Checks here whether a provider still lets a person in: renewed, ended, unavailable.',
+          label: 'outcome',
+        },
+        moorage_identity_providers: {
+          help: 'Identity providers that are switched on, by how the last request to them went: working, failing, unused.',
+          label: 'state',
+        },
+        moorage_access_checks_late_seconds: {
+          help: 'For how long the oldest check of access has been due; 0 if none is.',
+        },
+      },
+      { tally: TallyPort, accounts: ExternalAccountStorePort, providers: ProviderStorePort, clock: ClockPort },
+      ({ tally, accounts, providers, clock }) =>
+        async () => {
+          const oldest = await accounts.oldestDue()
+          return {
+            moorage_external_sign_ins_total: tally.signIns.samples(),
+            moorage_access_checks_total: tally.checks.samples(),
+            moorage_identity_providers: { ...(await providers.states()) },
+            moorage_access_checks_late_seconds:
+              oldest === undefined ? 0 : Math.max(0, (clock.now().getTime() - oldest.getTime()) / 1000),
+          }
+        },
+    ),
+  ],
+})

@@ -1,0 +1,214 @@
+import { right } from 'fp-ts/lib/Either.js'
+import { CallerProofsPort, SessionOpeningPort } from '../../core/identity/access-ports.ts'
+import { AllowancesPort } from '../../core/identity/attempt-ports.ts'
+import { CsrfTokensPort, IdentitySettingsPort, TokenDigestPort, UserFounderPort } from '../../core/identity/ports.ts'
+import type { CsrfTokens, IdentitySettings } from '../../core/identity/ports.ts'
+import {
+  ExternalAccountStorePort,
+  ExternalSessionStorePort,
+  OpenIdConnectPort,
+  ProviderSettingsPort,
+  ProviderStorePort,
+  ProviderTallyPort,
+  ProviderUnitOfWorkPort,
+  SignInAttemptStorePort,
+} from '../../core/identity-providers/ports.ts'
+import type { BegunSignIn } from '../../core/identity-providers/sign-in/attempts.ts'
+import { attemptSeconds, makeBeginSignIn } from '../../core/identity-providers/sign-in/attempts.ts'
+import { makeFindProvider, makeListButtons } from '../../core/identity-providers/sign-in/discovery.ts'
+import { makeBeginLink, makeListLinks, makeUnlink } from '../../core/identity-providers/sign-in/links.ts'
+import { makeBackChannelLogout, makeEndSessionUrl } from '../../core/identity-providers/sign-in/logout.ts'
+import type { FinishedSignIn } from '../../core/identity-providers/sign-in/sign-in.ts'
+import { makeFinishSignIn, makeFinishWithCode } from '../../core/identity-providers/sign-in/sign-in.ts'
+import type { LinkedAccount, Provider, ProviderId } from '../../core/identity-providers/types.ts'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { pageWithin } from '../../core/kernel/page.ts'
+import { EntropyPort, optionalSecret, SecretBoxPort } from '../../core/kernel/secret.ts'
+import type { Secret } from '../../core/kernel/secret.ts'
+import { AddressReaderPort } from '../../core/organizations/invitations/ports.ts'
+import { ProvidedMembershipsPort } from '../../core/organizations/ports.ts'
+import { cookiesOfSession } from '../identity/sessions/session-wire.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
+import type { CookieChange } from '../kit/reply.ts'
+import { signInCookie } from './codecs.ts'
+import {
+  backChannelLogout,
+  beginLink,
+  beginSignIn,
+  findSignInProvider,
+  finishSignIn,
+  finishWithCode,
+  getEndSession,
+  listLinks,
+  listSignInProviders,
+  removeLink,
+} from './sign-in.routes.ts'
+
+const signInCookieOf = (value: Secret | undefined): CookieChange => ({
+  name: signInCookie,
+  value: value?.reveal(),
+  httpOnly: true,
+  path: '/',
+  hostPrefix: true,
+  ...(value === undefined ? {} : { maxAgeSeconds: attemptSeconds }),
+})
+
+const begun = ({ url, browserKey }: BegunSignIn) => ({ value: { url }, cookies: [signInCookieOf(browserKey)] })
+
+const finished =
+  (settings: IdentitySettings, csrf: CsrfTokens) =>
+  ({ user, isLink, sessionKey, busPass }: FinishedSignIn) => ({
+    value: { login: user.login, is_link: isLink },
+    cookies: [
+      signInCookieOf(undefined),
+      ...(sessionKey === undefined
+        ? []
+        : cookiesOfSession(settings, csrf, { sessionKey, remembered: 'none', busPass })),
+    ],
+  })
+
+const ofAttempts = {
+  attempts: SignInAttemptStorePort,
+  clock: ClockPort,
+  digest: TokenDigestPort,
+  entropy: EntropyPort,
+  identity: IdentitySettingsPort,
+  openIdConnect: OpenIdConnectPort,
+  providers: ProviderStorePort,
+  secretBox: SecretBoxPort,
+  tally: ProviderTallyPort,
+} as const
+
+const buttonWire = ({ id, displayName }: Provider) => ({ id, display_name: displayName })
+
+/** Sign-ins with identity providers. */
+export const externalSignInGroup = defineGroup({
+  needs: {
+    ...ofAttempts,
+    accounts: ExternalAccountStorePort,
+    addresses: AddressReaderPort,
+    allowances: AllowancesPort,
+    csrf: CsrfTokensPort,
+    founder: UserFounderPort,
+    memberships: ProvidedMembershipsPort,
+    sessionOpening: SessionOpeningPort,
+    settings: ProviderSettingsPort,
+    unitOfWork: ProviderUnitOfWorkPort,
+  },
+  routes: ({ identity, csrf, ...given }) => {
+    const deps = { ...given, baseUrl: () => identity.baseUrl() }
+    const reply = finished(identity, csrf)
+    const list = makeListButtons(deps)
+    return [
+      handle(
+        listSignInProviders,
+        async (call, { page }) => {
+          const buttons = await list(call)
+          return buttons._tag === 'Left' ? buttons : right(pageWithin(buttons.right, page))
+        },
+        { reply: buttonWire },
+      ),
+      handle(findSignInProvider, makeFindProvider(deps), {
+        input: ({ body }) => body.address,
+        reply: (id) => ({ provider_id: id ?? 0 }),
+      }),
+      handle(beginSignIn, makeBeginSignIn(deps), {
+        input: ({ params, body, cookie }) => ({ providerId: params.id, iss: body.iss, browserKey: cookie }),
+        reply: begun,
+      }),
+      handle(finishSignIn, makeFinishSignIn(deps), {
+        input: ({ params, body: { state, code, iss, error }, cookie }) => ({
+          providerId: params.id,
+          answer: { state, code, iss, error },
+          browserKey: cookie,
+        }),
+        reply,
+      }),
+      handle(finishWithCode, makeFinishWithCode(deps), {
+        input: ({ params, body, cookie }) => ({ providerId: params.id, code: body.passCode, browserKey: cookie }),
+        reply,
+      }),
+    ]
+  },
+})
+
+/** Sign-outs at identity providers, and by them. */
+export const externalLogoutGroup = defineGroup({
+  needs: {
+    accounts: ExternalAccountStorePort,
+    digest: TokenDigestPort,
+    identity: IdentitySettingsPort,
+    openIdConnect: OpenIdConnectPort,
+    providers: ProviderStorePort,
+    secretBox: SecretBoxPort,
+    sessions: ExternalSessionStorePort,
+    unitOfWork: ProviderUnitOfWorkPort,
+  },
+  routes: ({ identity, ...given }) => [
+    handle(backChannelLogout, makeBackChannelLogout(given), {
+      input: ({ params, body }) => ({ providerId: params.id, logoutToken: body.logout_token }),
+    }),
+    handle(getEndSession, makeEndSessionUrl({ ...given, baseUrl: () => identity.baseUrl() }), {
+      reply: (url) => ({ url }),
+    }),
+  ],
+})
+
+/** Kinds of sources in the wider interface. */
+export const oauth2Type = 6
+
+const linkWire = ({ account, provider }: LinkedAccount) => ({
+  loginSourceID: account.providerId,
+  externalID: account.subject,
+  type: oauth2Type,
+  providerDisplayName: provider.displayName,
+  isActived: provider.isActive,
+  isSyncEnabled: account.nextCheckAt !== undefined,
+})
+
+const proofOf = ({
+  password,
+  passCode,
+}: {
+  readonly password?: string | undefined
+  readonly passCode?: string | undefined
+}) => ({
+  password: optionalSecret(password),
+  passCode,
+})
+
+/** The links of the caller. */
+export const linkGroup = defineGroup({
+  needs: {
+    ...ofAttempts,
+    accounts: ExternalAccountStorePort,
+    callerProofs: CallerProofsPort,
+    unitOfWork: ProviderUnitOfWorkPort,
+  },
+  routes: ({ identity, ...given }) => {
+    const deps = { ...given, baseUrl: () => identity.baseUrl() }
+    const list = makeListLinks(deps)
+    return [
+      handle(
+        listLinks,
+        async (call, { page }) => {
+          const links = await list(call)
+          return links._tag === 'Left' ? links : right(pageWithin(links.right, page))
+        },
+        { reply: linkWire },
+      ),
+      handle(removeLink, makeUnlink(deps), {
+        input: ({ body }) => ({
+          providerId: body.loginSourceID as ProviderId,
+          subject: body.externalID ?? '',
+          proof: proofOf(body),
+        }),
+      }),
+      handle(beginLink, makeBeginLink(deps), {
+        input: ({ params, body, cookie }) => ({ providerId: params.id, proof: proofOf(body), browserKey: cookie }),
+        reply: begun,
+      }),
+    ]
+  },
+})

@@ -1,0 +1,131 @@
+// process: waiting - uses components
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
+import { needing } from '../support/components/needing.ts'
+import type { SignInFixture } from './sign-in.fixture.ts'
+import { startSignInFixture } from './sign-in.fixture.ts'
+
+const test = needing('chromium')
+const password = 'quiet-lantern-over-water-17'
+
+let fixture: SignInFixture
+let browser: Browser
+test.before(async () => {
+  fixture = await startSignInFixture()
+  await fixture.connect('site', { allows_creation: true, display_name: 'Staff of Acme' })
+  browser = await launchBrowser()
+  const body = { username: 'olav', email: 'olav@acme.test', password, must_change_password: false }
+  await fixture.as('admin', 'POST', '/admin/users', body)
+  await fixture.as('admin', 'PUT', `/teams/${await fixture.teamId('Owners')}/members/olav`)
+})
+test.after.always(async () => {
+  await browser?.close()
+  await fixture?.stop()
+})
+
+const open = async (path: string, options: BrowserContextOptions = {}): Promise<{ page: Page; problems: string[] }> => {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of 4/.test(message.text())) problems.push(message.text())
+  })
+  await page.goto(fixture.service.baseUrl + path)
+  return { page, problems }
+}
+
+const person = (sub: string): void => {
+  fixture.addPerson({ sub, email: `${sub}@corp.test`, email_verified: true, preferred_username: sub })
+  fixture.provider.as = sub
+}
+
+for (const path of ['/identity-providers', '/account'])
+  test.serial(`${path} of a signed-in owner is narrow enough on a phone`, async (t) => {
+    const { page } = await open(path, { viewport: { width: 375, height: 800 }, colorScheme: 'dark', bypassCSP: true })
+    await signInOn(page, 'olav', password)
+    await page.locator('#parts:not([hidden])').waitFor()
+    await page.waitForTimeout(500)
+    t.deepEqual(await violationsOf(page), [])
+    t.true((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 375)
+    await page.context().close()
+  })
+
+test.serial('a person signs in by the button of a provider, and out at the provider too', async (t) => {
+  person('paul')
+  const { page, problems } = await open('/sign-in')
+  await page.locator('#provider-buttons button', { hasText: 'Staff of Acme' }).click()
+  await page.locator('#account:not([hidden])').waitFor()
+  t.is(await page.locator('#login').innerText(), 'paul')
+  t.is(new URL(page.url()).pathname, '/sign-in')
+  t.deepEqual(problems, [])
+  await page.locator('#sign-out').click()
+  await page.waitForURL(/session\/end/)
+  await page.context().close()
+})
+
+test.serial('a sign-in that begins at the provider ends at the account', async (t) => {
+  person('petra')
+  const { page } = await open(`/user/oauth2/1?iss=${encodeURIComponent(fixture.provider.issuer)}`)
+  await page.locator('#account:not([hidden])').waitFor()
+  t.is(await page.locator('#login').innerText(), 'petra')
+  await page.context().close()
+})
+
+test.serial('a refused answer shows its sentence and the way back', async (t) => {
+  const { page } = await open('/user/oauth2/1/callback?state=unknown&code=x')
+  await page.locator('#again:not([hidden])').waitFor()
+  t.regex(await page.locator('#message').innerText(), /Begin again on the sign-in page/)
+  t.is(new URL(page.url()).search, '')
+  await page.context().close()
+})
+
+test.serial('an owner connects a provider, and a person of its domain signs in there', async (t) => {
+  const { page, problems } = await open('/identity-providers', { bypassCSP: true })
+  await signInOn(page, 'olav', password)
+  await page.locator('#of-organization:not([hidden])').waitFor()
+  t.deepEqual(await violationsOf(page), [])
+  await page.locator('#provider-name').fill('corporate')
+  await page.locator('#provider-display').fill('Acme login')
+  await page.locator('#provider-issuer').fill(fixture.provider.issuer)
+  await page.locator('#provider-client').fill('moorage')
+  await page.locator('#provider-secret').fill('s3cret-s3cret-s3cret-s3cret-12345')
+  await page.locator('#provider-creates').check()
+  await page.locator('#provider-claim').fill('groups')
+  await page.locator('#provider-rules').fill('/staff = Viewers')
+  await page.locator('#provider-form button').click()
+  await page.locator('#provider-list li', { hasText: 'Acme login' }).waitFor()
+  t.regex(await page.locator('#registered-text').innerText(), /\/user\/oauth2\/\d+\/callback/)
+  await page.getByRole('button', { name: 'Check: corporate' }).click()
+  await page.locator('#message', { hasText: 'answers as it should' }).waitFor()
+  fixture.provenDomains.add('acme.test')
+  await page.locator('#domain').fill('acme.test')
+  await page.locator('#domain-form button').click()
+  await page.getByRole('button', { name: 'Verify: acme.test' }).click()
+  await page.locator('#domains li', { hasText: ', verified' }).waitFor()
+  t.deepEqual(problems, [])
+  await page.context().close()
+
+  fixture.addPerson({ sub: 'staff1', email: 'sara@acme.test', preferred_username: 'sara', groups: ['/staff'] })
+  fixture.provider.as = 'staff1'
+  const other = await open('/sign-in')
+  await other.page.locator('#username').fill('sara@acme.test')
+  await other.page.locator('#sign-in-button').click()
+  await other.page.locator('#account:not([hidden])').waitFor()
+  t.is(await other.page.locator('#login').innerText(), 'sara')
+  await other.page.context().close()
+})
+
+for (const path of ['/sign-in', '/identity-providers', '/user/oauth2/1/callback', '/user/oauth2/99'])
+  for (const [device, options] of [
+    ['a desktop', { viewport: { width: 1280, height: 900 } }],
+    ['a phone in dark mode', { viewport: { width: 375, height: 800 }, colorScheme: 'dark' }],
+  ] as const)
+    test.serial(`${path} on ${device} is narrow enough and has no fault of accessibility`, async (t) => {
+      const { page } = await open(path, { ...options, bypassCSP: true })
+      await page.locator('main').waitFor()
+      await page.waitForTimeout(300)
+      t.deepEqual(await violationsOf(page), [])
+      t.true((await page.evaluate<number>('document.documentElement.scrollWidth')) <= options.viewport.width)
+      await page.context().close()
+    })
