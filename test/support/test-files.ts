@@ -15,6 +15,7 @@ const onlySlow = [
   'test/deployment/',
   'test/faults/killed-worker',
   'test/fresh-clone/',
+  'test/identity-providers/keycloak',
   'test/metering/running',
   'test/openapi/generated-clients',
   'test/openapi/returned-failures',

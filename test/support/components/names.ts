@@ -27,6 +27,7 @@ export const components = {
     needs: ['mariadb'],
   },
   haproxy: { what: 'the haproxy command; used by slow files only', needs: [] },
+  keycloak: { what: 'Keycloak of Maven, on Java 17; used by slow files only', needs: [] },
   systemd: { what: 'the systemd-analyze command; used by slow files only', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 

@@ -57,6 +57,7 @@ const starters: Readonly<Record<ComponentName, (say: Say, environment: NodeJS.Pr
   containers: async () => ({ environment: {} }),
   'last-release': async () => ({ environment: {} }),
   haproxy: async () => ({ environment: {} }),
+  keycloak: async () => ({ environment: {} }),
   systemd: async () => ({ environment: {} }),
   // Each test file starts servers of its own: their configuration carries the keys of one database.
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),
