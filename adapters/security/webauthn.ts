@@ -5,8 +5,8 @@ import type {
   RegistrationResponse,
   RelyingParty,
   WebAuthn,
-} from '../../core/identity/passkeys/ports.ts'
-import { challengeSeconds } from '../../core/identity/passkeys/ports.ts'
+} from '../../core/identity/passkey-ports.ts'
+import { challengeSeconds } from '../../core/identity/passkey-ports.ts'
 
 /** COSE: EdDSA, ES256, RS256. */
 const algorithms = [-8, -7, -257]

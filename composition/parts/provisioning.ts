@@ -13,6 +13,7 @@ import {
 import { provisioningPlugin } from '../../plugins/provisioning/plugin.ts'
 import { bind, lazily } from '../part/binding.ts'
 import { definePart } from '../part/part.ts'
+import { FreshUserPort } from './identity/part.ts'
 import { bindMailingUnitOfWork } from './units-of-work.ts'
 
 /** Users and groups that directories of organizations manage. */
@@ -29,7 +30,6 @@ export const part = definePart({
   provide(boot) {
     const { database } = boot
     const stores = lazily(() => ({
-      identity: makeSqlIdentityStores(database, boot.heldObjects),
       memberships: makeSqlMembershipStore(database),
       organizations: makeSqlOrganizationStore(database, boot.heldObjects),
       teams: makeSqlTeamStore(database),
@@ -39,17 +39,23 @@ export const part = definePart({
     return [
       bind(ProvisionedUserStorePort, {}, () => stores().users(database)),
       bind(ProvisionedGroupStorePort, {}, () => stores().groups(database)),
-      bindMailingUnitOfWork(database, ProvisioningUnitOfWorkPort, () => (tx) => {
-        const { identity, memberships, organizations, teams, users, groups } = stores()
-        return {
-          ...identity(tx),
-          memberships: memberships(tx),
-          organizations: organizations(tx),
-          teams: teams(tx),
-          provisionedUsers: users(tx),
-          provisionedGroups: groups(tx),
-        }
-      }),
+      bindMailingUnitOfWork(
+        database,
+        ProvisioningUnitOfWorkPort,
+        ({ freshUser }) => {
+          const identity = makeSqlIdentityStores(database, boot.heldObjects, freshUser)
+          const { memberships, organizations, teams, users, groups } = stores()
+          return (tx) => ({
+            ...identity(tx),
+            memberships: memberships(tx),
+            organizations: organizations(tx),
+            teams: teams(tx),
+            provisionedUsers: users(tx),
+            provisionedGroups: groups(tx),
+          })
+        },
+        { freshUser: FreshUserPort },
+      ),
     ]
   },
 })

@@ -26,7 +26,7 @@ import type {
   ProvenStores,
 } from './ports.ts'
 import { NotAuthenticated, NotPermitted, TooManyAttempts } from './ports.ts'
-import type { AssertionResponse, ChallengeBinding } from './passkeys/ports.ts'
+import type { AssertionResponse, ChallengeBinding } from './passkey-ports.ts'
 import type { UseOneTimeCode } from './second-factor/ports.ts'
 import type { User } from './types.ts'
 import { maxPasswordLength } from './authentication/password-policy.ts'

@@ -11,7 +11,7 @@ import type { AccountLifeStore, PageSizeStore, SearchTermStore, AvatarStore, Sit
 import type { RememberedLoginStore } from './sessions/ports.ts'
 import type { LinkCodeStore } from './emails/ports.ts'
 import type { TokenExpiryStore } from './tokens/ports.ts'
-import type { PasskeyStore } from './passkeys/ports.ts'
+import type { PasskeyStore } from './passkey-ports.ts'
 import type { SecondFactorStore } from './second-factor/ports.ts'
 import type {
   AccessTokenRecord,

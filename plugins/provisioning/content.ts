@@ -19,7 +19,7 @@ import type {
   ProvisionedUser,
   UserContent,
 } from '../../core/provisioning/types.ts'
-import { rowIdOf } from '../../core/provisioning/types.ts'
+import { directoryKey, rowIdOf } from '../../core/provisioning/types.ts'
 import { groupShape, userShape } from './scim/attributes.ts'
 import type { Filter } from './scim/filter.ts'
 import { parsePatchPath } from './scim/filter.ts'
@@ -52,6 +52,9 @@ const failures = {
 const failing = <A>(read: Read<A>): Either<ReadFailure, A> =>
   isLeft(read) ? left(failures[read.left.type](read.left.detail)) : read
 
+/** The lower case of a text, by which it is compared, can be longer than the text. */
+const isLonger = (text: string, length: number): boolean => Math.max(text.length, directoryKey(text).length) > length
+
 const emailsOf = (resource: FreeObject): readonly FreeObject[] => {
   const emails = own(resource, 'emails')
   return Array.isArray(emails) ? (emails as readonly Json[]).filter(isObject) : []
@@ -70,7 +73,8 @@ const cut = (text: string, length: number): string => [...text.replaceAll(/\s+/g
 const contentOf = (resource: FreeObject, isActive: boolean): Either<ReadFailure, UserContent> => {
   const userName = ownText(resource, 'userName')
   const externalId = ownText(resource, 'externalId')
-  if (userName.length > maxUserName) return left(InvalidValue(`userName must have at most ${maxUserName} characters.`))
+  if (isLonger(userName, maxUserName))
+    return left(InvalidValue(`userName must have at most ${maxUserName} characters.`))
   if (externalId.length > maxExternalId)
     return left(InvalidValue(`externalId must have at most ${maxExternalId} characters.`))
   const emails = emailsOf(resource).map((email) => ({ value: ownText(email, 'value'), primary: own(email, 'primary') }))
@@ -148,7 +152,7 @@ export const patchUser =
 
 const groupContent = (resource: FreeObject): Either<ReadFailure, GroupContent> => {
   const [displayName, externalId] = [ownText(resource, 'displayName'), ownText(resource, 'externalId')]
-  if (displayName.length > maxGroupName)
+  if (isLonger(displayName, maxGroupName))
     return left(InvalidValue(`displayName must have at most ${maxGroupName} characters.`))
   if (externalId.length > maxExternalId)
     return left(InvalidValue(`externalId must have at most ${maxExternalId} characters.`))

@@ -1,6 +1,7 @@
 import test from 'ava'
 import { tableName } from '../../adapters/sql/kit/columns.ts'
-import { storeChanges, tablesOfMarks } from '../sql/store-changes.fixture.ts'
+import { storeChanges } from '../sql/store-changes.fixture.ts'
+import { tablesOfMarks } from './tables-of-marks.ts'
 import { preparedStatements } from './prepared.ts'
 
 for (const dialect of ['sqlite', 'mysql'] as const) {

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

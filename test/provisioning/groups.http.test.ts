@@ -93,6 +93,19 @@ test.serial('a provisioned user stays a member when an owner takes the last team
   t.is((await fixture.as('ada', 'GET', '/orgs/acme/members/mover')).status, 204)
 })
 
+test.serial('a PATCH of a group with many members answers without a body', async (t) => {
+  const names = Array.from({ length: 101 }, (_, index) => `many${index}`)
+  const ids = await Promise.all(names.map(madeUser))
+  const created = await acme('POST', '/Groups', groupOf('Many', ids))
+  const { id } = created.json as { id: string }
+  const change = (verb: string) =>
+    acme('PATCH', `/Groups/${id}`, patch({ op: verb, path: 'members', value: [{ value: ids[0] }] }))
+  t.is((await change('remove')).status, 200)
+  const changed = await change('add')
+  t.deepEqual([changed.status, changed.text], [204, ''])
+  t.is((await membersOf(id)).length, 101)
+})
+
 test.serial('teams that people made are no groups of the directory', async (t) => {
   const owners = await fixture.teamId('Owners')
   const ann = await madeUser('outsider')

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { join } from 'node:path'
 import { clientSources, commandPath, pythonPackages, toolEnvironment } from '../openapi/generators.ts'
 import { needing } from '../support/components/needing.ts'

@@ -127,6 +127,8 @@ test.serial('a name that is taken gets another account name, and an address only
   t.like(taken.json, { status: '409', scimType: 'uniqueness' })
   const none = await acme('POST', '/Users', entraUser('without-address', { emails: [] }))
   t.like(none.json, { status: '400', scimType: 'invalidValue' })
+  const long = await acme('POST', '/Users', entraUser('İ'.repeat(200), { emails: [{ value: 'long@example.org' }] }))
+  t.like(long.json, { status: '400', scimType: 'invalidValue' }, 'its lower case has 400 characters')
 })
 
 test.serial('a directory reaches the users of its own organization only', async (t) => {

@@ -19,6 +19,8 @@ import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-stor
 import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import { makeSqlDriverConfigurationStore } from '../../adapters/sql/packages/driver-configuration-store.ts'
+import { makeSqlProvisionedGroupStore } from '../../adapters/sql/provisioning/group-store.ts'
+import { makeSqlProvisionedUserStore } from '../../adapters/sql/provisioning/user-store.ts'
 import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlBrandingStore } from '../../adapters/sql/kernel/site-store.ts'
 import { roles } from '../../adapters/sql/tables/authz.ts'
@@ -32,10 +34,12 @@ import { pageSizes, users } from '../../adapters/sql/tables/identity.ts'
 import { marketplaceSubscriptions } from '../../adapters/sql/tables/marketplace.ts'
 import { metricsRegistrations } from '../../adapters/sql/tables/metrics-proxy.ts'
 import { organizations, robotAccounts, teams } from '../../adapters/sql/tables/organizations.ts'
+import { provisionedGroups, provisionedUsers } from '../../adapters/sql/tables/provisioning.ts'
 import { branding } from '../../adapters/sql/tables/kernel.ts'
 import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import { clusterPhases, hostingProviders, phaseReasons } from '../../core/clusters/types.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
+import type { GroupContent } from '../../core/provisioning/types.ts'
 import { newClientCluster, newClientOrg } from '../client-orgs/client-org-store.suite.ts'
 import { newCluster } from '../clusters/cluster-store.suite.ts'
 import { terms } from '../contracts/contract-store.fixture.ts'
@@ -43,6 +47,9 @@ import { unwrap } from '../support/outcome.ts'
 
 const at = new Date('2026-05-01T08:00:00.123Z')
 const secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
+
+/** Some letters have a longer lower case. */
+const lowerCaseName = fc.stringMatching(/^[a-z]{1,254}$/)
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -96,6 +103,38 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       return async (fields) => {
         await store.update(id, fields, undefined)
         return store.findById(id)
+      }
+    },
+  },
+  'a user of a directory': {
+    tables: [provisionedUsers],
+    columns: pick(provisionedUsers, 'userName', 'externalId', 'attributes', 'updatedAt'),
+    chosen: { userName: lowerCaseName, attributes: fc.record({ title: fc.string() }) },
+    prepare: async (db) => {
+      const [{ id: orgId }, id] = [await organization(db), await person(db)]
+      const store = makeSqlProvisionedUserStore(db)(db)
+      const content = { fullName: '', email: '', displayName: '', emails: [], isActive: true }
+      const before = { ...content, userName: 'ann', externalId: undefined, attributes: {} }
+      unwrap(await store.insert(orgId, id, before, at))
+      return async ({ updatedAt, ...fields }) => {
+        unwrap(await store.update(orgId, id, { ...before, ...fields }, updatedAt as Date))
+        return store.find(orgId, id)
+      }
+    },
+  },
+  'a group of a directory': {
+    tables: [provisionedGroups],
+    columns: pick(provisionedGroups, 'displayName', 'externalId', 'updatedAt'),
+    chosen: { displayName: lowerCaseName },
+    prepare: async (db) => {
+      const { id: orgId } = await organization(db)
+      const team = { orgId, name: 'dev', description: '', permission: 'custom' as const, type: '', createdAt: at }
+      const id = unwrap(await makeSqlTeamStore(db)(db).insert(team))
+      const store = makeSqlProvisionedGroupStore(db)(db)
+      unwrap(await store.insert(orgId, id, { displayName: 'Dev', externalId: undefined }, at))
+      return async ({ updatedAt, ...fields }) => {
+        unwrap(await store.update(orgId, id, fields as unknown as GroupContent, updatedAt as Date))
+        return store.find(orgId, id)
       }
     },
   },
@@ -422,54 +461,3 @@ export const storeChanges: Readonly<Record<string, Change>> = {
     },
   },
 }
-
-/**
- * Tables of whose rows no caller changes more than one value: their stores set marks, counters, times, states and
- * single values, each by a statement of its own, which their own suites check.
- */
-export const tablesOfMarks: readonly string[] = [
-  'access_tokens',
-  'accounts',
-  'audit_heads',
-  'avatars',
-  'bus_identities',
-  'bus_users',
-  'client_orgs',
-  'contract_cluster_intervals',
-  'contract_cluster_tags',
-  'contract_clusters',
-  'emails',
-  'external_accounts',
-  'idempotency_records',
-  'identity_codes',
-  'instances',
-  'leases',
-  'license_authorities',
-  'licenses',
-  'mail_outbox',
-  'metering_hours',
-  'metering_scopes',
-  'metering_usage',
-  'org_members',
-  'passkeys',
-  'organization_domains',
-  'recovery_codes',
-  'remembered_logins',
-  'sessions',
-  'sign_in_attempts',
-  'site_settings',
-  'task_outbox',
-  'tasks',
-  'team_members',
-  'two_factors',
-  'usage_clusters',
-  'usage_contract_months',
-  'usage_intake',
-  'usage_intervals',
-  'usage_months',
-  'usage_namespaces',
-  'usage_objects',
-  'usage_presence',
-  'usage_views',
-  'user_search_terms',
-]

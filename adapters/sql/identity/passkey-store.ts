@@ -1,4 +1,4 @@
-import type { PasskeyRecord, PasskeyStore } from '../../../core/identity/passkeys/ports.ts'
+import type { PasskeyRecord, PasskeyStore } from '../../../core/identity/passkey-ports.ts'
 import type { PasskeyId } from '../../../core/kernel/ids.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { Row } from '../kit/columns.ts'

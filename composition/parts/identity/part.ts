@@ -38,7 +38,7 @@ import { makeClusterTokens, makeConfinedTokens } from '../../../core/identity/to
 import { makeAuthenticator } from '../../../core/identity/authentication/authenticator.ts'
 import { OneTimePasswordsPort, QrCodesPort, UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
 import { makeUsePasskey } from '../../../core/identity/passkeys/assertions.ts'
-import { UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkeys/ports.ts'
+import { UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkey-ports.ts'
 import { makeCallerProofs, makeNotifyLocked } from '../../../core/identity/credentials.ts'
 import { makeSealedSeeds } from '../../../core/identity/second-factor/codes.ts'
 import type { UseOneTimeCodeDeps } from '../../../core/identity/second-factor/one-time-codes.ts'
@@ -346,11 +346,6 @@ export const part = definePart({
       bind(ContentDigestPort, {}, () => sha256ContentDigest),
       bind(CsrfTokensPort, {}, () => makeHmacCsrfTokens(boot.keys.csrf)),
       bind(DomainNamesPort, {}, () => idnaDomainNames),
-      bind(
-        UserFounderPort,
-        { domains: DomainNamesPort, entropy: EntropyPort, hasher: PasswordHasherPort },
-        makeUserFounder,
-      ),
       bind(DirectoryAccountsPort, { domains: DomainNamesPort }, makeDirectoryAccounts),
       bind(
         BackgroundPort,

@@ -160,8 +160,8 @@ const enter = async (
     if (isLeft(admitted)) return admitted
     const { user, isCreated } = admitted.right
     if (isBeyond(provider, user)) return left(adminOfSite())
-    const factor = isCreated ? undefined : await stores.identity.secondFactors.find(user.id)
-    if (factor?.enrolledAt !== undefined && given.codeOf !== user.id)
+    const factor = isCreated ? undefined : await stores.identity.secondFactors.enrolledRef(user.id)
+    if (factor !== undefined && given.codeOf !== user.id)
       return right(await awaitCode(deps, stores, provider, user, identity, given.browserHash))
     const linked =
       admitted.right.link === undefined

@@ -3,18 +3,11 @@ import { changedFields, isUnchanged } from '../../kernel/json.ts'
 import { auditOfUser } from '../audit.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
 import { replacePrimaryEmail } from '../emails/own-emails.ts'
-import type { DomainNames, IdentityChanges } from '../ports.ts'
-import type { User } from '../types.ts'
+import type { DomainNames } from '../ports.ts'
 import type { DirectoryAccounts } from './directory-ports.ts'
+import { endCredentials } from './access-end.ts'
 import { auditOfRemoved, deactivateHeld } from './removal.ts'
 import { isLastActingAdmin, LastAdmin } from './user-changes.ts'
-
-/** Ends what a user could go on with after the account was disabled. */
-const endAccess = async (stores: IdentityChanges, user: User, at: Date): Promise<void> => {
-  await stores.sessions.removeAll(user.id, undefined)
-  await stores.tokens.removeAll(user.id)
-  await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, at)
-}
 
 /** Returns a DirectoryAccounts. See the port for its guarantees. */
 export const makeDirectoryAccounts = ({ domains }: { readonly domains: DomainNames }): DirectoryAccounts => ({
@@ -38,7 +31,7 @@ export const makeDirectoryAccounts = ({ domains }: { readonly domains: DomainNam
     if (!isActive && (await isLastActingAdmin(stores, user)))
       return left(LastAdmin('This is the last active site administrator.'))
     await stores.users.update(user.id, { isActive })
-    if (!isActive) await endAccess(stores, user, at)
+    if (!isActive) await endCredentials(stores, user, at)
     await stores.audit.record(auditOfUser(user, 'user.updated', { isActive }))
     return right(undefined)
   },

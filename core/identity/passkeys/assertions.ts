@@ -9,7 +9,7 @@ import type { ThrottledCheckDeps } from '../credentials.ts'
 import { callAsUser, makeThrottledCheck } from '../credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { makeTakeChallenge, PasskeyRefused, relyingPartyOf, userHandle } from './challenges.ts'
-import type { PasskeyRecord, PasskeyUse, UsedPasskey, UsePasskey, WebAuthn } from './ports.ts'
+import type { PasskeyRecord, PasskeyUse, UsedPasskey, UsePasskey, WebAuthn } from '../passkey-ports.ts'
 
 /** Returns the same failure for each reason, so that it does not disclose which keys exist. */
 export const passkeyRefused = (userId?: UserId): Failure<'PasskeyRefused'> =>

@@ -9,7 +9,7 @@ import { ownText } from '../../kernel/json.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { IdentityStores, TokenDigest } from '../ports.ts'
-import { challengeSeconds } from './ports.ts'
+import { challengeSeconds } from '../passkey-ports.ts'
 import type {
   AssertionResponse,
   ChallengeBinding,
@@ -17,7 +17,7 @@ import type {
   RegistrationResponse,
   RelyingParty,
   WebAuthn,
-} from './ports.ts'
+} from '../passkey-ports.ts'
 
 const challengeBytes = 32
 

@@ -16,7 +16,7 @@ import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import { makeRecoveryCodes, recoveryCodeHash } from '../second-factor/codes.ts'
 import type { ChallengeDeps } from './challenges.ts'
 import { makeIssueChallenge, makeTakeChallenge, relyingPartyOf, userHandle } from './challenges.ts'
-import type { PasskeyRecord, RegistrationResponse } from './ports.ts'
+import type { PasskeyRecord, RegistrationResponse } from '../passkey-ports.ts'
 
 const maxPasskeysPerUser = 25
 const maxPasskeyNameLength = 100

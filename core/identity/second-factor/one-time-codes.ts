@@ -13,7 +13,7 @@ import { callAsUser, makeThrottledCheck } from '../credentials.ts'
 import { postIfAddressed, recoveryCodeUsedMail } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { OneTimeCodeRequired } from '../ports.ts'
-import type { UsePasskey } from '../passkeys/ports.ts'
+import type { UsePasskey } from '../passkey-ports.ts'
 import type { SealedSeeds } from './codes.ts'
 import { recoveryCodeKey } from './codes.ts'
 import type {

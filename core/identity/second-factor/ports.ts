@@ -3,7 +3,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { UnspentCode } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { portKey } from '../../kernel/port-key.ts'
-import type { PresentedPasskey } from '../passkeys/ports.ts'
+import type { PresentedPasskey } from '../passkey-ports.ts'
 
 /** A user's second factor as stored. */
 export interface SecondFactorRecord {

@@ -27,7 +27,8 @@ const leave = async (
   source: string,
 ): Promise<boolean> => {
   if (isLeft(await leaveTeam(stores, team, user.id))) return false
-  const leftOrganization = (await stores.teams.listOfMember(team.orgId, user.id)).length === 0
+  const isWithoutTeam = (await stores.teams.listOfMember(team.orgId, user.id)).length === 0
+  const leftOrganization = isWithoutTeam && (await stores.memberships.find(team.orgId, user.id))?.isProvisioned !== true
   if (leftOrganization) await stores.memberships.remove(team.orgId, user.id)
   const facts = { user: user.id, login: user.login, leftOrganization, source }
   await stores.audit.record(auditOfTeam(team, 'team.member_removed', facts))

@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
-import type { PasskeyRecord } from '../../../core/identity/passkeys/ports.ts'
+import type { PasskeyRecord } from '../../../core/identity/passkey-ports.ts'
 import { unixSeconds } from '../../../core/kernel/clock.ts'
 import {
   answer,

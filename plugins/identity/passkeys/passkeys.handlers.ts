@@ -1,13 +1,14 @@
+import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
 import { right } from 'fp-ts/lib/Either.js'
 import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
-import { makeOfferPasskeySignIn, makeSignInWithPasskey } from '../../../core/identity/passkeys/passkey-sign-in.ts'
+import { makeOfferPasskeySignIn, makeSignInWithPasskey } from '../../../core/identity/authentication/passkey-sign-in.ts'
 import {
   makeRegisterPasskey,
   makeRemovePasskey,
   makeRequestPasskey,
   makeRequestPasskeyProof,
 } from '../../../core/identity/passkeys/passkeys.ts'
-import { challengeSeconds, UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkeys/ports.ts'
+import { challengeSeconds, UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkey-ports.ts'
 import {
   CredentialStorePort,
   CsrfTokensPort,
@@ -27,7 +28,7 @@ import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import type { CookieChange } from '../../kit/reply.ts'
 import { proofOf } from '../passwords.ts'
-import { cookiesOfSession } from '../sessions/session-cookies.ts'
+import { cookiesOfSession } from '../sessions/session-wire.ts'
 import { passkeyWire, registeredWire } from './codecs.ts'
 import {
   listPasskeys,
@@ -94,6 +95,7 @@ export const passkeySignInGroup = defineGroup({
     csrf: CsrfTokensPort,
     digest: TokenDigestPort,
     entropy: EntropyPort,
+    localSignIn: LocalSignInPort,
     settings: IdentitySettingsPort,
     stores: IdentityStoresPort,
     unitOfWork: IdentityUnitOfWorkPort,

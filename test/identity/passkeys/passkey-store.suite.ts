@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DeclareCase, SuiteAbout } from '../../../composition/runtime/port-tests/contract-suite.ts'
 import { contractSuite } from '../../../composition/runtime/port-tests/contract-suite.ts'
-import type { NewPasskey, PasskeyStore } from '../../../core/identity/passkeys/ports.ts'
+import type { NewPasskey, PasskeyStore } from '../../../core/identity/passkey-ports.ts'
 import type { SecondFactorStore } from '../../../core/identity/second-factor/ports.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 

@@ -458,11 +458,16 @@ const isConditional = ({ method, ok }: Route): boolean =>
   ok.header === undefined &&
   (ok.codec !== undefined || ['binary', 'streamed'].includes(ok.kind))
 
+/** An answer without a body has no entity tag. */
+const withoutBody = (route: Route): Route => ({ ...route, ok: { ...route.ok, kind: 'empty' } })
+
 /** Returns every status that a route may answer, with the form of its body. */
 export const responsesOf = (route: Route, components: Components): Responses => ({
   [String(route.ok.status)]: okResponse(route, components.schemas),
   ...(isConditional(route) ? { 304: components.responses.reference('NotModified', notModifiedResponse) } : {}),
-  ...(route.ok.isEmptyToo === true ? { 204: { description: 'Done, no body', headers: okHeaders(route) } } : {}),
+  ...(route.ok.isEmptyToo === true
+    ? { 204: { description: 'Done, no body', headers: okHeaders(withoutBody(route)) } }
+    : {}),
   ...Object.fromEntries(
     (route.ok.redirects ?? []).map((status) => [
       String(status),

@@ -4,15 +4,17 @@ import type { FreeObject } from '../../kernel/json.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { randomBase62, secret } from '../../kernel/secret.ts'
+import type { LocalSignIn } from '../access-ports.ts'
+import { localSignInOff, SignInProhibited } from '../access-ports.ts'
 import type { Allowances } from '../attempt-ports.ts'
-import type { OpenProvenDeps, SignedIn } from '../authentication/sign-in.ts'
-import { openProven, prohibited } from '../authentication/sign-in.ts'
+import type { OpenProvenDeps, SignedIn } from './sign-in.ts'
+import { openProven, prohibited } from './sign-in.ts'
 import type { CredentialStore, IdentityStores } from '../ports.ts'
 import { TooManyAttempts } from '../ports.ts'
-import { passkeyRefused } from './assertions.ts'
-import type { ChallengeDeps } from './challenges.ts'
-import { browserBinding, makeIssueChallenge } from './challenges.ts'
-import type { AssertionResponse, UsePasskey } from './ports.ts'
+import { passkeyRefused } from '../passkeys/assertions.ts'
+import type { ChallengeDeps } from '../passkeys/challenges.ts'
+import { browserBinding, makeIssueChallenge } from '../passkeys/challenges.ts'
+import type { AssertionResponse, UsePasskey } from '../passkey-ports.ts'
 
 /** 43 base62 characters are slightly more than 256 bits. */
 const browserKeyLength = 43
@@ -53,6 +55,7 @@ export const makeOfferPasskeySignIn = (deps: ChallengeDeps & { readonly allowanc
 }
 
 export interface PasskeySignInDeps extends OpenProvenDeps {
+  readonly localSignIn: LocalSignIn
   readonly stores: IdentityStores
   readonly credentials: CredentialStore
   readonly usePasskey: UsePasskey
@@ -79,6 +82,7 @@ export const makeSignInWithPasskey =
     const record = user && (await deps.credentials.passwordByKey(user.login.toLowerCase()))
     if (record?.account.userId !== userId) return left(passkeyRefused(userId))
     if (!record.account.isEnabled) return left(prohibited())
+    if (await deps.localSignIn.isOffFor(userId)) return left(SignInProhibited(localSignInOff))
     const opened = await openProven(deps, call, record, { remember, passkey: used.right })
     if (!isLeft(opened)) return opened
     return left(

@@ -1,7 +1,7 @@
-import type { Failure, Outcome } from '../../kernel/failure.ts'
-import type { PasskeyId, UserId } from '../../kernel/ids.ts'
-import type { FreeObject } from '../../kernel/json.ts'
-import { portKey } from '../../kernel/port-key.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { PasskeyId, UserId } from '../kernel/ids.ts'
+import type { FreeObject } from '../kernel/json.ts'
+import { portKey } from '../kernel/port-key.ts'
 
 /** How long a challenge can be answered. It is also the time that browsers give their users. */
 export const challengeSeconds = 300
