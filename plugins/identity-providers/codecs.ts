@@ -45,6 +45,15 @@ const GroupTeam = request(
   'GroupTeam',
 )
 
+/** A rule for the members of a group, as it is shown. */
+export const ShownGroupTeam = answer(
+  {
+    group: described(t.string, 'The value in the claim.'),
+    team_id: described(SafeInteger, 'The id of the team that people of the group belong to.'),
+  },
+  'ShownGroupTeam',
+)
+
 /** What the forms of all providers have in common. */
 export const providerFields = {
   display_name: described(optional(freeText(100)), 'What the button of the sign-in page says; `name` by default.'),
@@ -116,10 +125,7 @@ export const IdentityProvider = answer(
     scopes: described(t.readonlyArray(t.string), 'The scopes that are asked for beside `openid`.'),
     allows_creation: described(t.boolean, 'Whether the first sign-in of a person creates an account.'),
     groups_claim: described(t.string, 'The claim with the groups of a person; empty for none.'),
-    group_teams: described(
-      t.readonlyArray(t.type({ group: t.string, team_id: SafeInteger })),
-      'Which teams the people of a group belong to.',
-    ),
+    group_teams: described(t.readonlyArray(ShownGroupTeam), 'Which teams the people of a group belong to.'),
     default_team_id: described(SafeInteger, 'The team of every person who signs in; 0 for none.'),
     redirect_uri: described(t.string, 'The redirect URI to register at the provider.'),
     initiate_login_uri: described(t.string, 'Where the provider may begin a sign-in.'),

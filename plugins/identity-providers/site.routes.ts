@@ -22,7 +22,14 @@ import {
 } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
-import { checkExample, LocalSignIn, LocalSignInOption, ProviderCheck, providerFields } from './codecs.ts'
+import {
+  checkExample,
+  LocalSignIn,
+  LocalSignInOption,
+  ProviderCheck,
+  providerFields,
+  ShownGroupTeam,
+} from './codecs.ts'
 
 const orgQuery = request(
   { org: plainValue(described(optional(freeText(255)), 'Without effect: these are the providers of the site.')) },
@@ -79,10 +86,7 @@ const AuthSource = answer(
     scopes: described(t.readonlyArray(t.string), 'The scopes that are asked for beside `openid`.'),
     allows_creation: described(t.boolean, 'Whether the first sign-in of a person creates an account.'),
     groups_claim: described(t.string, 'The claim with the groups of a person; empty for none.'),
-    group_teams: described(
-      t.readonlyArray(t.type({ group: t.string, team_id: SafeInteger })),
-      'Which teams the people of a group belong to.',
-    ),
+    group_teams: described(t.readonlyArray(ShownGroupTeam), 'Which teams the people of a group belong to.'),
     default_team_id: described(SafeInteger, 'The team of every person who signs in; 0 for none.'),
     redirect_uri: described(t.string, 'The redirect URI to register at the provider.'),
     initiate_login_uri: described(t.string, 'Where the provider may begin a sign-in.'),

@@ -188,3 +188,17 @@ test.serial('the last owner of an organization is not deleted', async (t) => {
   t.is(refused.status, 409, refused.text)
   t.is((await fixture.scim('evil', 'GET', `/Users/${id}`)).status, 200)
 })
+
+test.serial('SCIM is served below the root of the host as well', async (t) => {
+  const token = fixture.tokenOf('acme')
+  const path = '/scim/v2/organizations/acme/ServiceProviderConfig'
+  const [short, long] = [
+    await fixture.service.send('GET', path, { token }),
+    await fixture.service.send('GET', `/api/v1${path}`, { token }),
+  ]
+  t.deepEqual([short.status, short.text], [200, long.text])
+  const refused = await fixture.service.send('GET', '/scim/v2/organizations/acme/Users/0', { token })
+  t.deepEqual([refused.status, refused.headers['content-type']], [404, 'application/scim+json'])
+  t.is((await fixture.service.send('GET', '/scim/v2/organizations/acme/Users')).status, 401)
+  t.is((await fixture.service.send('GET', '/scimitar', { token })).headers['content-type'], 'text/html; charset=utf-8')
+})

@@ -59,6 +59,12 @@ export interface Guarded {
   readonly refused: Refusal | undefined
 }
 
+/** Directories and their tests expect SCIM below the root of the host (RFC 7644 §1.3). */
+const scimRoot = '/scim'
+
+/** Returns the path as it is routed. */
+const pathBelowApi = (path: string): string => (isUnder(path, scimRoot) ? `${listenerRoots.api}${path}` : path)
+
 const contextFor = (
   req: IncomingMessage,
   target: GuardedTarget,
@@ -72,7 +78,7 @@ const contextFor = (
     userAgent: (req.headers['user-agent'] ?? '').slice(0, maxUserAgentLength),
     startedNs: process.hrtime.bigint(),
     method: req.method ?? '',
-    path,
+    path: pathBelowApi(path),
     below,
     query,
     params: new URLSearchParams(below?.ownsQuery === true ? '' : query),
@@ -192,7 +198,7 @@ export const makeDialectAt = (
     const path = target.split('?', 1)[0] ?? ''
     const root = roots.find((each) => isUnder(path, each)) ?? roots[0]
     if (root === listenerRoots.marketplace) return 'marketplace'
-    if (isUnder(path, `${listenerRoots.api}/scim`)) return 'scim'
+    if (isUnder(pathBelowApi(path), `${listenerRoots.api}${scimRoot}`)) return 'scim'
     return proxied.some((match) => match(path) !== undefined) ? 'kubernetes' : 'platform'
   }
 }
