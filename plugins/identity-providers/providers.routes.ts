@@ -76,6 +76,7 @@ export const getOrgProvider = providerRoute({
   method: 'GET',
   path: `${providersPath}/{id}`,
   summary: 'Get an identity provider of an organization',
+  description: 'For owners. The client secret is never returned.',
   ok: json(200, IdentityProvider, providerExample),
 })
 
@@ -116,6 +117,7 @@ export const getOrgLocalSignIn = route({
   method: 'GET',
   path: '/orgs/{orgname}/local-sign-in',
   summary: 'Get whether members sign in with passwords of this service',
+  description: 'Whether the members of the organization sign in with passwords of this service.',
   ok: json(200, LocalSignIn, { is_off: false }),
 })
 
@@ -139,6 +141,7 @@ export const listOrgDomains = route({
   method: 'GET',
   path: '/orgs/{orgname}/domains',
   summary: 'List the domains of an organization, by name',
+  description: 'For owners, by name, each with the proof that it needs.',
   ok: list(OrganizationDomain, domainExample),
 })
 
@@ -172,6 +175,7 @@ export const removeOrgDomain = domainRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/domains/{id}',
   summary: 'Remove a domain from an organization',
+  description: 'Its addresses no longer lead to the providers of the organization, and link no member.',
   refusesSudo: true,
   ok: empty(204),
 })

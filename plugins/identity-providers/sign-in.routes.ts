@@ -111,6 +111,8 @@ export const finishWithCode = signInRoute({
   method: 'POST',
   path: '/user/oauth2/{id}/twofa',
   summary: 'Complete a sign-in with an identity provider by a one-time code',
+  description:
+    'For an account with a second factor, after `POST /user/oauth2/{id}/callback` in the same browser. Sets the cookies of a session.',
   beforePasswordChange: true,
   readsCookie: signInCookie,
   body: body(CodeOption, { passCode: '492039' }),
@@ -161,6 +163,7 @@ export const listLinks = ownRoute({
   method: 'GET',
   path: '/user/settings/security/account_link',
   summary: "List the caller's links to identity providers",
+  description: 'One for each provider to which the account is linked.',
   ok: list(AccountLink, linkExample),
 })
 

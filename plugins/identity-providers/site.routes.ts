@@ -135,6 +135,7 @@ export const listAuths = siteRoute({
   method: 'GET',
   path: '/accounts/admin/auths',
   summary: 'List the identity providers of the site, by name',
+  description: 'By name. Client secrets are never returned.',
   ok: list(AuthSource, sourceExample),
 })
 
@@ -151,6 +152,7 @@ export const listAuthTypes = siteRoute({
   method: 'GET',
   path: '/accounts/admin/auths/auth-types',
   summary: 'List the kinds of sources that the site can have',
+  description: 'OAuth2 is the only one: it is OpenID Connect here.',
   ok: list(AuthType, { name: 'OAuth2', type: 6 }),
 })
 
@@ -171,6 +173,7 @@ export const getAuth = authRoute({
   method: 'GET',
   path: '/accounts/admin/auths/{authid}',
   summary: 'Get an identity provider of the site',
+  description: 'The client secret is never returned.',
   ok: json(200, AuthSource, sourceExample),
 })
 
@@ -179,6 +182,7 @@ export const changeAuth = authRoute({
   method: 'POST',
   path: '/accounts/admin/auths/{authid}',
   summary: 'Change an identity provider of the site; omitted fields do not change',
+  description: 'What the body leaves out stays. The client secret must be sent again if the issuer changes.',
   refusesSudo: true,
   body: body(AuthenticationPayload, { name: 'staff', isActive: false }, { malformedAs: 422 }),
   ok: json(200, AuthSource, sourceExample),
@@ -190,6 +194,7 @@ export const removeAuth = authRoute({
   method: 'POST',
   path: '/accounts/admin/auths/{authid}/delete',
   summary: 'Remove an identity provider of the site, with the links of its people',
+  description: 'Accounts, memberships and sessions stay. A person without a password sets one by mail.',
   refusesSudo: true,
   ok: empty(200),
 })
@@ -199,6 +204,7 @@ export const checkAuth = authRoute({
   method: 'POST',
   path: '/accounts/admin/auths/{authid}/check',
   summary: 'Ask an identity provider of the site for its description',
+  description: 'Reads the description of the provider. Returns 424 with a sentence that says what is wrong.',
   ok: json(200, ProviderCheck, checkExample),
   failures: [ProviderUnavailable],
 })
@@ -249,6 +255,8 @@ export const listApps = siteRoute({
   method: 'GET',
   path: '/accounts/admin/external_oauth',
   summary: 'List the clients as which the site is registered at identity providers',
+  description:
+    'The same providers as at `/accounts/admin/auths`, in the form of older clients. `clientSecret` is always empty.',
   ok: list(ExternalOAuth2App, appExample),
 })
 
@@ -275,6 +283,7 @@ export const changeApp = appRoute({
   method: 'POST',
   path: '/accounts/admin/external_oauth/{provider}',
   summary: 'Change the client as which the site is registered at an identity provider',
+  description: 'What the body leaves out stays.',
   refusesSudo: true,
   body: body(ExternalOAuth2AppPayload, { clientSecret: 'the new secret' }, { malformedAs: 422 }),
   ok: json(200, ExternalOAuth2App, appExample),
@@ -286,6 +295,7 @@ export const removeApp = appRoute({
   method: 'POST',
   path: '/accounts/admin/external_oauth/{provider}/delete',
   summary: 'Remove an identity provider of the site, by its name',
+  description: 'Accounts, memberships and sessions stay.',
   refusesSudo: true,
   ok: empty(200),
 })
@@ -295,6 +305,7 @@ export const getSiteLocalSignIn = route({
   method: 'GET',
   path: '/accounts/admin/local-sign-in',
   summary: 'Get whether users sign in with passwords of this service',
+  description: 'Whether the people of the site sign in with passwords of this service.',
   ok: json(200, LocalSignIn, { is_off: false }),
 })
 
