@@ -313,8 +313,8 @@ export interface ProviderSettings {
 export const ProviderSettingsPort = portKey<ProviderSettings>('identityProviders.Settings')
 
 /** Counts sign-ins and checks, for the metrics. */
-export interface ProviderTally {
+export interface ProviderCounters {
   signIn(providerId: ProviderId | undefined, outcome: string): void
   check(outcome: 'renewed' | 'ended' | 'unavailable'): void
 }
-export const ProviderTallyPort = portKey<ProviderTally>('identityProviders.Tally')
+export const ProviderCountersPort = portKey<ProviderCounters>('identityProviders.Tally')

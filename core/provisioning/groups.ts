@@ -231,6 +231,19 @@ export interface ChangeGroupInput {
   ) => Either<ReadFailure, { readonly group: GroupContent; readonly members: readonly MemberChange[] }>
 }
 
+/** Locks the organization, and returns its group. */
+const lockGroup = async (
+  { organizations, provisionedGroups }: ProvisioningStores,
+  { orgId, id, expectedVersion }: Omit<ChangeGroupInput, 'change'>,
+): Outcome<Failure<'ResourceMissing' | 'ResourceChanged'>, ProvisionedGroup> => {
+  const isThere = await organizations.lock(orgId)
+  const group = isThere ? await provisionedGroups.find(orgId, id) : undefined
+  if (group === undefined) return left(groupMissing())
+  return expectedVersion === undefined || expectedVersion === group.version
+    ? right(group)
+    : left(ResourceChanged('The group has changed since it was read. Read it again.'))
+}
+
 /** Changes a group of the directory, and its team with it. */
 const makeChangeProvisionedGroup =
   ({ unitOfWork, clock }: GroupChangeDeps) =>
@@ -240,11 +253,9 @@ const makeChangeProvisionedGroup =
     show: (stores: ProvisioningStores, group: ProvisionedGroup) => Outcome<Failure<'TooMany'>, A>,
   ): Outcome<ChangeGroupFailure, A> =>
     unitOfWork.run<ChangeGroupFailure, A>(call, async (stores): Outcome<ChangeGroupFailure, A> => {
-      const isThere = await stores.organizations.lock(orgId)
-      const before = isThere ? await stores.provisionedGroups.find(orgId, id) : undefined
-      if (before === undefined) return left(groupMissing())
-      if (expectedVersion !== undefined && expectedVersion !== before.version)
-        return left(ResourceChanged('The group has changed since it was read. Read it again.'))
+      const held = await lockGroup(stores, { orgId, id, expectedVersion })
+      if (isLeft(held)) return held
+      const before = held.right
       const next = change(before)
       if (isLeft(next)) return next
       const { group, members } = next.right
@@ -298,11 +309,9 @@ export const makeDeleteProvisionedGroup =
     { orgId, id, expectedVersion }: Omit<ChangeGroupInput, 'change'>,
   ): Outcome<Failure<'ResourceMissing' | 'ResourceChanged'>, void> =>
     unitOfWork.run<Failure<'ResourceMissing' | 'ResourceChanged'>, void>(call, async (stores) => {
-      const isThere = await stores.organizations.lock(orgId)
-      const group = isThere ? await stores.provisionedGroups.find(orgId, id) : undefined
-      if (group === undefined) return left(groupMissing())
-      if (expectedVersion !== undefined && expectedVersion !== group.version)
-        return left(ResourceChanged('The group has changed since it was read. Read it again.'))
+      const held = await lockGroup(stores, { orgId, id, expectedVersion })
+      if (isLeft(held)) return held
+      const group = held.right
       await stores.teams.remove(id)
       const membersWhoLeft = await stores.memberships.removeWithoutTeam(orgId)
       await stores.audit.record(

@@ -138,11 +138,14 @@ const mustFind = async (
   return user
 }
 
-export interface ChangeUserInput {
+interface UserRef {
   readonly orgId: OrgId
   readonly id: UserId
   /** If set, the change applies to this version of the user only. */
   readonly expectedVersion: number | undefined
+}
+
+export interface ChangeUserInput extends UserRef {
   /** Returns the content after the change. */
   readonly change: (before: ProvisionedUser) => Either<ReadFailure, UserContent>
   /** Returns the content of a user as it is. */
@@ -161,11 +164,9 @@ export const makeChangeProvisionedUser =
     deps.unitOfWork.run<ChangeUserFailure, ProvisionedUser>(
       call,
       async (stores): Outcome<ChangeUserFailure, ProvisionedUser> => {
-        const held = await lockUser(stores, orgId, id)
-        if (held === undefined) return left(userMissing())
-        const { account, user } = held
-        if (expectedVersion !== undefined && expectedVersion !== user.version)
-          return left(ResourceChanged('The user has changed since it was read. Read it again.'))
+        const held = await lockUser(stores, { orgId, id, expectedVersion })
+        if (isLeft(held)) return held
+        const { account, user } = held.right
         const [was, next] = [input.contentOf(user), input.change(user)]
         if (isLeft(was)) return was
         if (isLeft(next)) return next
@@ -190,16 +191,23 @@ export const makeChangeProvisionedUser =
       },
     )
 
+interface LockedUser {
+  readonly user: ProvisionedUser
+  readonly account: User
+}
+
 /** Locks the organization, then the account. */
 const lockUser = async (
   stores: ProvisioningStores,
-  orgId: OrgId,
-  id: UserId,
-): Promise<{ readonly user: ProvisionedUser; readonly account: User } | undefined> => {
+  { orgId, id, expectedVersion }: UserRef,
+): Outcome<Failure<'ResourceMissing' | 'ResourceChanged'>, LockedUser> => {
   const isThere = (await stores.organizations.lock(orgId)) && (await stores.provisionedUsers.find(orgId, id))
   const account = isThere ? await stores.users.lock(id) : undefined
   const user = account === undefined ? undefined : await stores.provisionedUsers.find(orgId, id)
-  return account === undefined || user === undefined ? undefined : { user, account }
+  if (account === undefined || user === undefined) return left(userMissing())
+  return expectedVersion === undefined || expectedVersion === user.version
+    ? right({ user, account })
+    : left(ResourceChanged('The user has changed since it was read. Read it again.'))
 }
 
 const editAccount = async (
@@ -239,18 +247,12 @@ export const makeDeleteProvisionedUser =
   ({ unitOfWork, accounts, clock }: ProvisioningDeps) =>
   (
     call: SignedInCall,
-    {
-      orgId,
-      id,
-      expectedVersion,
-    }: { readonly orgId: OrgId; readonly id: UserId; readonly expectedVersion: number | undefined },
+    { orgId, id, expectedVersion }: UserRef,
   ): Outcome<Failure<'ResourceMissing' | 'ResourceChanged' | 'AccountNeeded'>, void> =>
     unitOfWork.run<Failure<'ResourceMissing' | 'ResourceChanged' | 'AccountNeeded'>, void>(call, async (stores) => {
-      const held = await lockUser(stores, orgId, id)
-      if (held === undefined) return left(userMissing())
-      const { account, user } = held
-      if (expectedVersion !== undefined && expectedVersion !== user.version)
-        return left(ResourceChanged('The user has changed since it was read. Read it again.'))
+      const held = await lockUser(stores, { orgId, id, expectedVersion })
+      if (isLeft(held)) return held
+      const { account, user } = held.right
       const owners = await stores.teams.findByPermission(orgId, 'owner')
       const isOwner = owners !== undefined && (await stores.teams.hasMember(owners.id, id))
       if (isOwner && !(await stores.teams.staysLedWithout(owners.id, id)))

@@ -6,7 +6,7 @@ import {
   OpenIdConnectPort,
   ProviderSettingsPort,
   ProviderStorePort,
-  ProviderTallyPort,
+  ProviderCountersPort,
   ProviderUnitOfWorkPort,
   SignInAttemptStorePort,
 } from '../../core/identity-providers/ports.ts'
@@ -36,7 +36,7 @@ export const accessCheckGroup = defineGroup({
     providers: ProviderStorePort,
     secretBox: SecretBoxPort,
     settings: ProviderSettingsPort,
-    tally: ProviderTallyPort,
+    tally: ProviderCountersPort,
     unitOfWork: ProviderUnitOfWorkPort,
   },
   jobs: (given) => {

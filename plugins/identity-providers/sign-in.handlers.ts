@@ -9,7 +9,7 @@ import {
   OpenIdConnectPort,
   ProviderSettingsPort,
   ProviderStorePort,
-  ProviderTallyPort,
+  ProviderCountersPort,
   ProviderUnitOfWorkPort,
   SignInAttemptStorePort,
 } from '../../core/identity-providers/ports.ts'
@@ -77,7 +77,7 @@ const ofAttempts = {
   openIdConnect: OpenIdConnectPort,
   providers: ProviderStorePort,
   secretBox: SecretBoxPort,
-  tally: ProviderTallyPort,
+  tally: ProviderCountersPort,
 } as const
 
 const buttonWire = ({ id, displayName }: Provider) => ({ id, display_name: displayName })

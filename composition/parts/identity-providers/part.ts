@@ -27,7 +27,7 @@ import {
   OpenIdConnectPort,
   ProviderSettingsPort,
   ProviderStorePort,
-  ProviderTallyPort,
+  ProviderCountersPort,
   ProviderUnitOfWorkPort,
   SignInAttemptStorePort,
 } from '../../../core/identity-providers/ports.ts'
@@ -113,7 +113,7 @@ export const part = definePart({
         signIns: makeCounts(['provider', 'outcome'], mostProviders),
         checks: makeCounts(['outcome'], mostOutcomes),
       })),
-      bind(ProviderTallyPort, { tally: TallyPort }, ({ tally }) => ({
+      bind(ProviderCountersPort, { tally: TallyPort }, ({ tally }) => ({
         signIn: (providerId, outcome) => tally.signIns.add(String(providerId ?? 0), outcome),
         check: (outcome) => tally.checks.add(outcome),
       })),

@@ -12,7 +12,7 @@ import type {
   ProviderSettings,
   ProviderStore,
   ProviderStores,
-  ProviderTally,
+  ProviderCounters,
   Renewal,
 } from '../ports.ts'
 import { makeClientOf, refreshTokenPlace } from '../sealing.ts'
@@ -33,7 +33,7 @@ export interface CheckAccessDeps extends ReconcileDeps {
   readonly secretBox: SecretBox
   readonly accessEnd: AccessEnd
   readonly settings: ProviderSettings
-  readonly tally: ProviderTally
+  readonly tally: ProviderCounters
   readonly clock: Clock
 }
 

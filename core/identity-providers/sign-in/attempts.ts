@@ -9,7 +9,7 @@ import type { Entropy, Secret, SecretBox } from '../../kernel/secret.ts'
 import { hex, randomBase62, secret } from '../../kernel/secret.ts'
 import type { TokenDigest } from '../../identity/ports.ts'
 import { AttemptMissing } from '../failures.ts'
-import type { OpenIdConnect, ProviderStore, ProviderTally, SignInAttemptStore, SignInSecrets } from '../ports.ts'
+import type { OpenIdConnect, ProviderStore, ProviderCounters, SignInAttemptStore, SignInSecrets } from '../ports.ts'
 import { attemptPlace, makeClientOf } from '../sealing.ts'
 import type { Provider, ProviderId, SignInAttempt } from '../types.ts'
 import { providerMissing } from '../providers/providers.ts'
@@ -75,7 +75,7 @@ export interface BeginSignInDeps extends AttemptDeps {
   readonly providers: Pick<ProviderStore, 'active' | 'mark'>
   readonly openIdConnect: OpenIdConnect
   readonly baseUrl: () => string
-  readonly tally: ProviderTally
+  readonly tally: ProviderCounters
 }
 
 export interface BegunSignIn {

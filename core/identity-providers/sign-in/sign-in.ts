@@ -17,7 +17,7 @@ import type {
   ProviderSettings,
   ProviderStore,
   ProviderStores,
-  ProviderTally,
+  ProviderCounters,
   SignInAnswer,
 } from '../ports.ts'
 import { ProviderAnswerRefused } from '../ports.ts'
@@ -37,7 +37,7 @@ export interface FinishSignInDeps extends AttemptDeps, AdmissionDeps {
   readonly sessionOpening: SessionOpening
   readonly memberships: ProvidedMemberships
   readonly settings: ProviderSettings
-  readonly tally: ProviderTally
+  readonly tally: ProviderCounters
   readonly baseUrl: () => string
 }
 
