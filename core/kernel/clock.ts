@@ -56,7 +56,7 @@ export interface PauseInLongTurn {
   /**
    * Returns undefined while the present turn of the event loop has lasted at most `milliseconds`, else a promise that
    * resolves in a later turn. Without a number it is a little longer than an ordinary request takes; background work
-   * gives 0, and does one step in each turn. One of those that wait resumes in each turn, accounts one after the other.
+   * gives 0, and does one step in each turn. Those that wait resume in their order, one account after the other.
    */
   (milliseconds?: number): Promise<void> | undefined
 }

@@ -46,9 +46,58 @@ test.serial('an account that used its slice waits behind another account', async
         busy(5)
       },
     )
+  // Turns are shared while there is another account.
+  await ask(2)
+  await setTimeout(20)
+  order.length = 0
   await Promise.all([ask(1), ask(1), ask(1), ask(2), ask(1), ask(2)])
   t.deepEqual(order.slice(0, 2), ['1', '2'])
   t.deepEqual(order.toSorted(), ['1', '1', '1', '1', '2', '2'])
+})
+
+/** Asks for steps of account 4, the first of which uses the share of the turn. */
+const startSteps = (count: number, milliseconds: number) => {
+  const readings = makeReadingBudgets()
+  const order: string[] = []
+  // Another account, with which the turns are shared.
+  void readings.request(
+    () => 5,
+    async () => void pauseInLongTurn(anyTurn),
+  )
+  const ask = (name: string): Promise<void> =>
+    readings.request(
+      () => 4,
+      async () => {
+        const turn = pauseInLongTurn(anyTurn)
+        if (turn !== undefined) await turn
+        order.push(name)
+        busy(order.length === 1 ? 5 : milliseconds)
+      },
+    )
+  return { order, ask, all: Array.from({ length: count }, (_, index) => ask(String(index))) }
+}
+
+test.serial('a request does not overtake those of its account that wait', async (t) => {
+  const { order, ask, all } = startSteps(6, 3)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.true(order.length < 6)
+  // The longest rest is over when the request arrives.
+  busy(110)
+  await Promise.all([...all, ask('late')])
+  t.is(order.join(' '), '0 1 2 3 4 5 late')
+})
+
+test.serial('short steps that wait run several in one turn', async (t) => {
+  const { order, all } = startSteps(100, 0)
+  let turns = 0
+  const turn = (): void => {
+    // The account rests after its first step.
+    if (order.length > 1) turns += 1
+    if (order.length < 100) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await Promise.all(all)
+  t.true(turns < 50, String(turns))
 })
 
 test.serial('an account that is alone does not rest', async (t) => {

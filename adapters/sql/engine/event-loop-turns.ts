@@ -14,7 +14,10 @@ import { currentAccount } from '../../outbound/reading-budgets.ts'
 /** Longer than the transaction of an ordinary request. */
 const longTurnMilliseconds = 15
 
-/** What an account may use of one turn before its next step waits: several ordinary requests. */
+/**
+ * What an account may use of one turn before its next step waits, and how long steps that waited run in one turn:
+ * several ordinary requests.
+ */
 const shareMilliseconds = 2
 
 /** The longest rest, in milliseconds. A request must not wait out its deadline for one long step of another. */
@@ -23,8 +26,14 @@ const longestRest = 100
 /** How many times as long as it ran. With 1, half of the requests of others would still arrive while it runs. */
 const restFactor = 1.5
 
-/** Another account counts as present for this long after its last step, in milliseconds. */
-const presentMilliseconds = 100
+/** An account rests while another had a step in the last so many milliseconds. */
+const restMilliseconds = 100
+
+/**
+ * Turns are shared while another account had a step in the last so many milliseconds. Short turns cost a busy account a
+ * tenth of its speed, so one that is alone has them whole.
+ */
+const shareMemoryMilliseconds = 1000
 
 interface Step {
   readonly account: AccountKey
@@ -66,23 +75,31 @@ const beginStep = (account: AccountKey, nowMs: number): void => {
   }
   count(nowMs)
   step = { account, beganMs: nowMs }
+  // The service itself needs no share: work without an account does not make an account rest.
+  if (account === undefined) return
   if (latest?.account !== account) earlier = latest
   latest = step
 }
 
-const rests = (account: AccountKey, nowMs: number): boolean => {
-  if ((restsUntil.get(account) ?? 0) <= nowMs) return false
+/** Reports whether another account had a step in the last `milliseconds`. */
+const hasOther = (account: AccountKey, nowMs: number, milliseconds: number): boolean => {
   const other = latest?.account === account ? earlier : latest
-  return other !== undefined && nowMs - other.beganMs < presentMilliseconds
+  return other !== undefined && nowMs - other.beganMs < milliseconds
 }
+
+const rests = (account: AccountKey, nowMs: number): boolean =>
+  (restsUntil.get(account) ?? 0) > nowMs && hasOther(account, nowMs, restMilliseconds)
 
 const usedOfTurn = (account: AccountKey, nowMs: number): number => {
   const now = step !== undefined && step.account === account ? nowMs - step.beganMs : 0
   return (used.get(account) ?? 0) + now
 }
 
-/** One in each turn: a turn lasts as long as the work of one, however many wait. Accounts get them one after the other. */
-const resumeNext = (): void => {
+/**
+ * Resumes those that wait, one account after the other, until they have run for the share of a turn: a turn lasts as
+ * long as that and the work of one, however many wait.
+ */
+const resumeNext = (batchBeganMs?: number): void => {
   const nowMs = performance.now()
   const next = queue.startNext((account) => rests(account, nowMs))
   if (next !== undefined) {
@@ -94,8 +111,16 @@ const resumeNext = (): void => {
   if (!isResuming) return
   // All that wait rest.
   if (next === undefined) setTimeout(resumeNext, 1)
+  else afterPromises(() => resumeOrYield(batchBeganMs ?? nowMs))
+}
+
+const resumeOrYield = (batchBeganMs: number): void => {
+  if (performance.now() - batchBeganMs < shareMilliseconds) resumeNext(batchBeganMs)
   else setImmediate(resumeNext)
 }
+
+/** Runs `work` in the same turn, when the callbacks of all settled promises have run. */
+const afterPromises = (work: () => void): void => queueMicrotask(() => process.nextTick(work))
 
 const wait = (account: AccountKey): Promise<void> =>
   new Promise((resume) => {
@@ -109,7 +134,12 @@ export const pauseInLongTurn: PauseInLongTurn = (milliseconds = longTurnMillisec
   const account = isForEveryone() ? undefined : currentAccount()
   const nowMs = performance.now()
   const isLong = turnBegan !== undefined && nowMs - turnBegan > milliseconds
-  const isOverShare = account !== undefined && (usedOfTurn(account, nowMs) > shareMilliseconds || rests(account, nowMs))
+  const isOverShare =
+    account !== undefined &&
+    // Those that wait come first: each new request would overtake them in a new turn.
+    (queue.waitingOf(account).length > 0 ||
+      (usedOfTurn(account, nowMs) > shareMilliseconds && hasOther(account, nowMs, shareMemoryMilliseconds)) ||
+      rests(account, nowMs))
   if (isLong || isOverShare) return wait(account)
   beginStep(account, nowMs)
   return undefined

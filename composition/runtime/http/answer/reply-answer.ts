@@ -164,7 +164,8 @@ const encodeList = async (
   }
   if (envelope !== undefined) add(`${toWireJson(envelope.constants).slice(0, -1)},${toWireJson(envelope.key)}:`)
   for (let from = 0; from < items.length; from += itemsInStep) {
-    const turn = pauseInLongTurn()
+    // The answer has just waited for its first step.
+    const turn = from === 0 ? undefined : pauseInLongTurn()
     if (turn !== undefined) await turn
     const text = toWireJson(items.slice(from, from + itemsInStep).map(encode))
     add(`${from === 0 ? '[' : ','}${text.slice(1, -1)}`)
