@@ -59,66 +59,97 @@ export const chartOperators = (
   const sums = sumsOf(chart)
   const highest = Math.max(0, ...sums)
   const base = top + 14 + plot.height
-  const parts: string[] = []
-  const legend = chart.series.length > 1 ? chart.series : []
-  let x = plot.left
-  legend.forEach(({ name }, i) => {
-    parts.push(
-      colors[i % colors.length] ?? black,
-      filled(x, top + 1, 7, 7),
-      grey,
-      typesetter.line(name, { x: x + 10, y: top + 7.5, room: 120 }, small),
-    )
-    x += 24 + Math.min(120, typesetter.width(name, 'regular', small.size))
-  })
-  if (highest === 0) {
-    parts.push(
-      grey,
-      typesetter.line(
-        'No use in this month',
-        { x: plot.left + 8, y: base - plot.height / 2, room: 200 },
-        { weight: 'regular', size: 9 },
-      ),
-    )
-  } else {
-    const step = axisStep(highest)
-    const lines = Math.ceil(highest / step - 1e-9)
-    const scale = plot.height / (lines * step)
-    for (let line = 1; line <= lines; line++) {
-      const y = base - line * step * scale
-      parts.push(rule, filled(plot.left, y, plot.right - plot.left, 0.4), grey)
-      parts.push(
-        typesetter.line(
-          shownNumber(line * step),
-          { x: page.left, y: y + 2.5, room: 40, isFigure: true, align: 'right' },
-          small,
-        ),
-      )
-    }
-    const slot = (plot.right - plot.left) / sums.length
-    chart.series.forEach(({ values }, i) => {
-      parts.push(colors[i % colors.length] ?? black)
-      values.forEach((value, day) => {
-        const below = chart.series.slice(0, i).reduce((sum, lower) => sum + (lower.values[day] ?? 0), 0)
-        if (value > 0)
-          parts.push(
-            filled(plot.left + day * slot + slot * 0.14, base - (below + value) * scale, slot * 0.72, value * scale),
-          )
-      })
-    })
-  }
-  parts.push(
+  return [
+    ...(chart.series.length > 1 ? legend(chart, top, typesetter, colors) : []),
+    ...(highest === 0 ? noUse(base, typesetter) : gridAndBars(chart, highest, base, typesetter, colors)),
     grey,
     filled(plot.left, base, plot.right - plot.left, 0.6),
     typesetter.line('0', { x: page.left, y: base + 2, room: 40, isFigure: true, align: 'right' }, small),
-  )
-  const slot = (plot.right - plot.left) / Math.max(1, sums.length)
-  for (let day = 0; day < sums.length; day++) {
-    const text = String(day + 1)
-    const width = typesetter.width(text, 'regular', small.size)
+    ...days(sums.length, base, typesetter),
+  ].join('\n')
+}
+
+const colorOf = (colors: Palette['series'], index: number): string => colors[index % colors.length] ?? black
+
+const legend = (
+  { series }: ReportChart,
+  top: number,
+  typesetter: Typesetter,
+  colors: Palette['series'],
+): readonly string[] => {
+  let x = plot.left
+  return series.flatMap(({ name }, i) => {
+    const entry = [
+      colorOf(colors, i),
+      filled(x, top + 1, 7, 7),
+      grey,
+      typesetter.line(name, { x: x + 10, y: top + 7.5, room: 120 }, small),
+    ]
+    x += 24 + Math.min(120, typesetter.width(name, 'regular', small.size))
+    return entry
+  })
+}
+
+const noUse = (base: number, typesetter: Typesetter): readonly string[] => [
+  grey,
+  typesetter.line(
+    'No use in this month',
+    { x: plot.left + 8, y: base - plot.height / 2, room: 200 },
+    { weight: 'regular', size: 9 },
+  ),
+]
+
+/** The lines of the axis with their numbers, and the bars in their scale. */
+const gridAndBars = (
+  { series }: ReportChart,
+  highest: number,
+  base: number,
+  typesetter: Typesetter,
+  colors: Palette['series'],
+): readonly string[] => {
+  const parts: string[] = []
+  const step = axisStep(highest)
+  const lines = Math.ceil(highest / step - 1e-9)
+  const scale = plot.height / (lines * step)
+  for (let line = 1; line <= lines; line++) {
+    const y = base - line * step * scale
     parts.push(
-      typesetter.line(text, { x: plot.left + day * slot + (slot - width) / 2, y: base + 9.5, room: slot + 6 }, small),
+      rule,
+      filled(plot.left, y, plot.right - plot.left, 0.4),
+      grey,
+      typesetter.line(
+        shownNumber(line * step),
+        { x: page.left, y: y + 2.5, room: 40, isFigure: true, align: 'right' },
+        small,
+      ),
     )
   }
-  return parts.join('\n')
+  const slot = slotWidth(Math.max(...series.map(({ values }) => values.length)))
+  series.forEach(({ values }, i) => {
+    parts.push(colorOf(colors, i))
+    values.forEach((value, day) => {
+      const below = series.slice(0, i).reduce((sum, lower) => sum + (lower.values[day] ?? 0), 0)
+      if (value > 0)
+        parts.push(
+          filled(plot.left + day * slot + slot * 0.14, base - (below + value) * scale, slot * 0.72, value * scale),
+        )
+    })
+  })
+  return parts
+}
+
+const slotWidth = (days: number): number => (plot.right - plot.left) / Math.max(1, days)
+
+/** The numbers of the days, below the axis. */
+const days = (count: number, base: number, typesetter: Typesetter): readonly string[] => {
+  const slot = slotWidth(count)
+  return Array.from({ length: count }, (_, day) => {
+    const text = String(day + 1)
+    const width = typesetter.width(text, 'regular', small.size)
+    return typesetter.line(
+      text,
+      { x: plot.left + day * slot + (slot - width) / 2, y: base + 9.5, room: slot + 6 },
+      small,
+    )
+  })
 }

@@ -169,9 +169,26 @@ export class ReportPages {
 
   async #cover(): Promise<void> {
     await this.#newPage()
-    const { ownerName, month, revision, status, generatedAt, sections } = this.#outline
     this.#document.beginElement('Sect')
     this.#logo()
+    await this.#coverHead()
+    await this.#summaries()
+    await this.#room(footnoteHeight)
+    this.#text(
+      'P',
+      'Days and months are those of UTC. A core-month is one core for every second of this month; a ' +
+        'GiB-month is one GiB likewise.',
+      { x: page.left, y: this.#y + 11, room: page.right - page.left },
+      { weight: 'regular', size: 8 },
+      grey,
+    )
+    this.#y += 24
+    this.#document.endElement()
+  }
+
+  /** Whose report it is, of which month, and how final. */
+  async #coverHead(): Promise<void> {
+    const { ownerName, month, revision, status, generatedAt } = this.#outline
     const room = page.right - page.left
     this.#text('H1', 'Usage report', { x: page.left, y: 126, room }, { weight: 'bold', size: 26 }, this.#palette.text)
     // A long name is set smaller, as long as it can be read.
@@ -202,6 +219,11 @@ export class ReportPages {
       )
       this.#y += 16
     }
+  }
+
+  /** What each section adds up to. */
+  async #summaries(): Promise<void> {
+    const { sections } = this.#outline
     for (const [index, section] of sections.entries()) {
       const isLast = index === sections.length - 1
       await this.#room(summaryHeight(section.summary) + (isLast ? footnoteHeight : 0))
@@ -212,23 +234,12 @@ export class ReportPages {
       this.#text(
         'P',
         'Nothing was used in this month.',
-        { x: page.left, y: this.#y + 12, room },
+        { x: page.left, y: this.#y + 12, room: page.right - page.left },
         { weight: 'regular', size: 11 },
         black,
       )
       this.#y += 22
     }
-    await this.#room(footnoteHeight)
-    this.#text(
-      'P',
-      'Days and months are those of UTC. A core-month is one core for every second of this month; a ' +
-        'GiB-month is one GiB likewise.',
-      { x: page.left, y: this.#y + 11, room },
-      { weight: 'regular', size: 8 },
-      grey,
-    )
-    this.#y += 24
-    this.#document.endElement()
   }
 
   #logo(): void {

@@ -9,7 +9,7 @@ import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../../co
 import { monthText, parseMonthText } from '../../../core/usage/month.ts'
 import type { CloseInput } from '../../../core/usage/months/close.ts'
 import { CloseMonthPort } from '../../../core/usage/months/close.ts'
-import type { ExplainedPiece } from '../../../core/usage/months/explain.ts'
+import type { ExplainedPiece, Explanation, ExplainInput } from '../../../core/usage/months/explain.ts'
 import { makeExplain } from '../../../core/usage/months/explain.ts'
 import { MonthStorePort, UsageInputsPort } from '../../../core/usage/months/ports.ts'
 import type { MonthKey, UsageSegment } from '../../../core/usage/types.ts'
@@ -164,110 +164,153 @@ const termsLine = ({
   `${from.getTime() === 0 ? 'from the beginning' : `from ${from.toISOString()}`}${to === undefined ? '' : ` to ${to.toISOString()}`}; ` +
   `${product}: ${features.join(', ')}${recordedBy === '' ? '' : `; recorded by ${recordedBy}`}`
 
+/** Returns what the options name, or undefined after a message if they are not valid. */
+const explainedFigure = (
+  context: PartContext,
+  options: UsageExplainOptions,
+): Omit<ExplainInput, 'ownerId' | 'month'> | undefined => {
+  const product = usageProducts.find((each) => each === options.product)
+  const use = usageClasses.find((each) => each === options.class)
+  const contractId = options.contract === undefined ? undefined : contractIdOf(options.contract)
+  if (
+    product === undefined ||
+    (options.class !== undefined && use === undefined) ||
+    (contractId !== undefined && !Number.isSafeInteger(contractId))
+  ) {
+    context.say(
+      `--product is one of ${usageProducts.join(', ')}; --class one of ${usageClasses.join(', ')}; ` +
+        '--contract a number, 0 for use without a contract.',
+    )
+    return undefined
+  }
+  return {
+    product,
+    clusterUid: options.cluster.toLowerCase(),
+    objectUid: options.object?.toLowerCase(),
+    contractId,
+    use,
+  }
+}
+
+type Terms = Awaited<ReturnType<typeof termsOfSegments>>
+
+/** The sums of the pieces, in units times seconds, and as the reports show them. */
+interface Sums {
+  readonly milliCpuSeconds: bigint
+  readonly mebibyteSeconds: bigint
+  readonly cpu: string
+  readonly memory: string
+}
+
+/** Adds up all pieces. `onPiece` gets each of them, in their order. */
+const sumOf = async (
+  pieces: Explanation['pieces'],
+  month: MonthKey,
+  onPiece: (piece: ExplainedPiece) => void,
+): Promise<Sums> => {
+  let [milliCpuSeconds, mebibyteSeconds] = [0n, 0n]
+  for await (const page of pieces)
+    for (const piece of page) {
+      const seconds = BigInt(piece.to - piece.from)
+      milliCpuSeconds += BigInt(piece.milliCpu) * seconds
+      mebibyteSeconds += BigInt(piece.memoryMib) * seconds
+      onPiece(piece)
+    }
+  return {
+    milliCpuSeconds,
+    mebibyteSeconds,
+    cpu: decimalOf(thousandthsOf(milliCpuSeconds, perCoreMonth(month))),
+    memory: decimalOf(thousandthsOf(mebibyteSeconds, perGibMonth(month))),
+  }
+}
+
+const printExplanation = async (
+  context: PartContext,
+  { month, segments, pieces, hasChanged }: Explanation,
+  terms: Terms,
+): Promise<void> => {
+  context.print(
+    `Revision ${month.revision} of ${monthText(month.month)}, ${month.status}, computed at ` +
+      `${month.generatedAt.toISOString()}`,
+  )
+  context.print('The time of the cluster:')
+  for (const { from, to, mode, contractId: contract, termsNumber } of segments)
+    context.print(
+      `  ${instant(from)}  ${instant(to)}  ${mode.padEnd(8)}  ` +
+        `${contract === 0 ? 'no contract' : `contract ${contract}${termsNumber === 0 ? '' : `, terms ${termsNumber}`}`}`,
+    )
+  if (terms.length > 0) context.print('The terms:')
+  for (const each of terms) context.print(`  ${printable(termsLine(each))}`)
+  context.print('What was used in it:')
+  let isAny = false
+  const sums = await sumOf(pieces, month.month, (piece) => {
+    isAny = true
+    context.print(`  ${printable(pieceLine(piece))}`)
+  })
+  if (!isAny) context.print('  nothing')
+  context.print(
+    `Sum: ${sums.milliCpuSeconds} milli-core-seconds = ${sums.cpu} core-months; ` +
+      `${sums.mebibyteSeconds} MiB-seconds = ${sums.memory} GiB-months`,
+  )
+  context.print(
+    'The rows of views and reports are rounded so that they add up to their total: the last digit of a ' +
+      'row may differ.',
+  )
+  if (await hasChanged())
+    context.say(
+      `The cluster has other figures in revision ${month.revision}: its intervals have changed since ` +
+        'then, or are no longer kept. Close or reopen the month to compute it again.',
+    )
+}
+
+const printExplanationJson = async (
+  context: PartContext,
+  { month, segments, pieces, hasChanged }: Explanation,
+  terms: Terms,
+): Promise<void> => {
+  const shown: unknown[] = []
+  const { milliCpuSeconds, mebibyteSeconds, cpu, memory } = await sumOf(pieces, month.month, (piece) =>
+    shown.push({
+      object: piece.object.uid,
+      from: piece.from,
+      to: piece.to,
+      milliCPU: piece.milliCpu,
+      memoryMiB: piece.memoryMib,
+      class: piece.use,
+      contractID: piece.contractId,
+      terms: piece.termsNumber,
+    }),
+  )
+  printJson(context, {
+    revision: month.revision,
+    status: month.status,
+    segments,
+    terms: terms.map(({ contractId: contractID, ...each }) => ({ contractID, ...each })),
+    pieces: shown,
+    milliCPUSeconds: milliCpuSeconds.toString(),
+    mebibyteSeconds: mebibyteSeconds.toString(),
+    cpu,
+    memory,
+    hasChanged: await hasChanged(),
+  })
+}
+
 /** Lists the intervals behind one figure of the newest revision of a month, and adds them up. */
 export const usageExplain = (context: PartContext, options: UsageExplainOptions): Promise<ExitCode> =>
   onMonth(context, options, async ({ container }, place) => {
-    const product = usageProducts.find((each) => each === options.product)
-    const use = usageClasses.find((each) => each === options.class)
-    const contractId = options.contract === undefined ? undefined : contractIdOf(options.contract)
-    if (
-      product === undefined ||
-      (options.class !== undefined && use === undefined) ||
-      (contractId !== undefined && !Number.isSafeInteger(contractId))
-    ) {
-      context.say(
-        `--product is one of ${usageProducts.join(', ')}; --class one of ${usageClasses.join(', ')}; ` +
-          '--contract a number, 0 for use without a contract.',
-      )
-      return 2
-    }
+    const figure = explainedFigure(context, options)
+    if (figure === undefined) return 2
     const explain = makeExplain({
       months: container.resolve(MonthStorePort),
       inputs: container.resolve(UsageInputsPort),
       views: container.resolve(UsageViewStorePort),
     })
-    const explained = await explain({
-      ...place,
-      product,
-      clusterUid: options.cluster.toLowerCase(),
-      objectUid: options.object?.toLowerCase(),
-      contractId,
-      use,
-    })
+    const explained = await explain({ ...place, ...figure })
     if (isLeft(explained)) {
       context.say(explained.left.message)
       return 1
     }
-    const { month, segments, pieces, hasChanged } = explained.right
-    const isJson = options.json === true
-    const terms = await termsOfSegments(container.resolve(ContractStorePort), segments)
-    if (!isJson) {
-      context.print(
-        `Revision ${month.revision} of ${monthText(month.month)}, ${month.status}, computed at ` +
-          `${month.generatedAt.toISOString()}`,
-      )
-      context.print('The time of the cluster:')
-      for (const { from, to, mode, contractId: contract, termsNumber } of segments)
-        context.print(
-          `  ${instant(from)}  ${instant(to)}  ${mode.padEnd(8)}  ` +
-            `${contract === 0 ? 'no contract' : `contract ${contract}${termsNumber === 0 ? '' : `, terms ${termsNumber}`}`}`,
-        )
-      if (terms.length > 0) context.print('The terms:')
-      for (const each of terms) context.print(`  ${printable(termsLine(each))}`)
-      context.print('What was used in it:')
-    }
-    let [cpu, memory, isAny] = [0n, 0n, false]
-    const shown: unknown[] = []
-    for await (const page of pieces) {
-      for (const piece of page) {
-        isAny = true
-        cpu += BigInt(piece.milliCpu) * BigInt(piece.to - piece.from)
-        memory += BigInt(piece.memoryMib) * BigInt(piece.to - piece.from)
-        if (isJson)
-          shown.push({
-            object: piece.object.uid,
-            from: piece.from,
-            to: piece.to,
-            milliCPU: piece.milliCpu,
-            memoryMiB: piece.memoryMib,
-            class: piece.use,
-            contractID: piece.contractId,
-            terms: piece.termsNumber,
-          })
-        else context.print(`  ${printable(pieceLine(piece))}`)
-      }
-    }
-    if (!isAny && !isJson) context.print('  nothing')
-    const figures = {
-      cpu: decimalOf(thousandthsOf(cpu, perCoreMonth(place.month))),
-      memory: decimalOf(thousandthsOf(memory, perGibMonth(place.month))),
-    }
-    if (isJson)
-      printJson(context, {
-        revision: month.revision,
-        status: month.status,
-        segments,
-        terms: terms.map(({ contractId: contractID, ...each }) => ({ contractID, ...each })),
-        pieces: shown,
-        milliCPUSeconds: cpu.toString(),
-        mebibyteSeconds: memory.toString(),
-        ...figures,
-        hasChanged: await hasChanged(),
-      })
-    else {
-      context.print(
-        `Sum: ${cpu} milli-core-seconds = ${figures.cpu} core-months; ${memory} MiB-seconds = ` +
-          `${figures.memory} GiB-months`,
-      )
-      context.print(
-        'The rows of views and reports are rounded so that they add up to their total: the last digit of a ' +
-          'row may differ.',
-      )
-      if (await hasChanged())
-        context.say(
-          `The cluster has other figures in revision ${month.revision}: its intervals have changed since ` +
-            'then, or are no longer kept. Close or reopen the month to compute it again.',
-        )
-    }
+    const terms = await termsOfSegments(container.resolve(ContractStorePort), explained.right.segments)
+    await (options.json === true ? printExplanationJson : printExplanation)(context, explained.right, terms)
     return 0
   })

@@ -254,6 +254,48 @@ const findEarlier = async (
   return right(sameName)
 }
 
+/** Returns the record of the cluster, as it is until the task has run. */
+const recordOf = (
+  deps: Pick<Deps, 'clock'>,
+  call: SignedInCall,
+  { cluster, hub }: OpenedHub,
+  wanted: SpokeImport,
+  credential: {
+    readonly server: string | undefined
+    readonly sealed: Awaited<ReturnType<CredentialSealer>> | undefined
+  },
+): NewCluster => ({
+  ownerId: cluster.ownerId,
+  name: wanted.name,
+  displayName: wanted.displayName === '' ? wanted.name : wanted.displayName,
+  // Known when the cluster was surveyed, or when the hub reports it: the body may name the cluster of another
+  // account.
+  uid: '',
+  externalId: wanted.externalId,
+  provider: wanted.provider ?? 'Generic',
+  vendor: '',
+  endpoint: credential.server ?? '',
+  location: wanted.location,
+  project: wanted.project,
+  kubernetesVersion: '',
+  nodeCount: 0,
+  managers: [],
+  hubClusterUid: cluster.uid,
+  managedClusterName: wanted.name,
+  infraNamespace: wanted.infraNamespace,
+  status: {
+    phase: 'Registered',
+    reason: 'MissingComponent',
+    message: `The import into the hub ${hub.name} has not finished.`,
+  },
+  impersonatesUsers: wanted.impersonatesUsers,
+  createdAt: deps.clock.now(),
+  checkedAt: undefined,
+  importedBy: call.principal.userId,
+  ref: credential.sealed?.ref ?? '',
+  sealedCredential: credential.sealed?.box,
+})
+
 /**
  * Accepts the import of a cluster into a hub: the record and the task are written in one transaction. The same request
  * after a failure continues the import; while the import is unfinished it joins it. The cluster itself is not contacted
@@ -285,37 +327,7 @@ export const makeImportSpoke =
       input,
       responseId: wanted.responseId,
     })
-    const record: NewCluster = {
-      ownerId: cluster.ownerId,
-      name,
-      displayName: wanted.displayName === '' ? name : wanted.displayName,
-      // Known when the cluster was surveyed, or when the hub reports it: the body may name the cluster of another
-      // account.
-      uid: '',
-      externalId: wanted.externalId,
-      provider: wanted.provider ?? 'Generic',
-      vendor: '',
-      endpoint: credential.right?.server ?? '',
-      location: wanted.location,
-      project: wanted.project,
-      kubernetesVersion: '',
-      nodeCount: 0,
-      managers: [],
-      hubClusterUid: cluster.uid,
-      managedClusterName: name,
-      infraNamespace: wanted.infraNamespace,
-      status: {
-        phase: 'Registered',
-        reason: 'MissingComponent',
-        message: `The import into the hub ${hub.name} has not finished.`,
-      },
-      impersonatesUsers: wanted.impersonatesUsers,
-      createdAt: deps.clock.now(),
-      checkedAt: undefined,
-      importedBy: call.principal.userId,
-      ref: sealed?.ref ?? '',
-      sealedCredential: sealed?.box,
-    }
+    const record = recordOf(deps, call, opened.right, wanted, { server: credential.right?.server, sealed })
     const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {
       const accepted = await task.acceptIn({ tasks, audit })
       if (isLeft(accepted)) return accepted

@@ -175,6 +175,18 @@ export const bindFeedRoute = (
       })
       return writeRefusal(req, res, context, tooMany, 'platform', deps.docsUrl)
     }
+    await follow(req, res, context, feed, afterId, signal)
+  }
+
+  /** Sends what is new until the client leaves, the server stops, or the caller may no longer read it. */
+  const follow = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    context: RequestContext,
+    feed: Feed<unknown>,
+    afterId: number,
+    signal: AbortSignal,
+  ): Promise<void> => {
     context.status = 200
     context.isEndless = true
     const cookies = context.setCookies.length === 0 ? {} : { 'Set-Cookie': [...context.setCookies] }
