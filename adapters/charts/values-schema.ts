@@ -42,7 +42,8 @@ const decidingFiles = (chart: SchemaTree, isRoot: boolean): readonly (readonly [
 
 /** The result of preparing a check: problems, or a chart for helm to check. */
 export type PackedSchemas =
-  { readonly lines: readonly string[] } | (SchemaChart & { readonly archive: Uint8Array<ArrayBuffer> })
+  | { readonly lines: readonly string[] }
+  | (SchemaChart & { readonly archive: Uint8Array<ArrayBuffer> })
 
 /**
  * Returns a chart that consists of the schemas of a chart and its subcharts and of what decides about their values.

@@ -13,7 +13,8 @@ export interface S3Place {
 }
 
 export type DocumentPlace =
-  { readonly kind: 'folder'; readonly path: string } | { readonly kind: 's3'; readonly s3: S3Place }
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 's3'; readonly s3: S3Place }
 
 export const documentUrlForms = 'folder:PATH or s3://KEY_ID:SECRET@HOST/BUCKET/PREFIX?region=REGION'
 

@@ -14,7 +14,8 @@ export interface SmtpPlace {
 }
 
 export type MailPlace =
-  { readonly kind: 'folder'; readonly path: string } | { readonly kind: 'smtp'; readonly smtp: SmtpPlace }
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'smtp'; readonly smtp: SmtpPlace }
 
 export const mailUrlForms = 'folder:PATH, smtp://user:password@host:port or smtps://user:password@host:port'
 

@@ -31,7 +31,8 @@ export interface ReportJob {
 
 /** `table`: its number among the tables of all sections, from 0. */
 export type ThreadAsks =
-  { readonly kind: 'rows'; readonly table: number } | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'rows'; readonly table: number }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
 
 /** To `rows`: the next rows, or undefined after the last. To `bytes`: undefined once the bytes are taken. */
 export type ThreadAnswer = readonly (readonly string[])[] | undefined

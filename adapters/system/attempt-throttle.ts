@@ -48,7 +48,8 @@ const makeBlockedKeys = (clock: Clock) => {
 
 /** The state of a subject: the number of failures that it has left, or a refusal. */
 type ThrottleState<R> =
-  { readonly kind: 'open'; readonly left: number } | { readonly kind: 'refused'; readonly refusal: R }
+  | { readonly kind: 'open'; readonly left: number }
+  | { readonly kind: 'refused'; readonly refusal: R }
 
 interface Place {
   /** Callers that hold or wait for a place. Without callers the place is removed. */

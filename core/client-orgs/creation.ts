@@ -70,7 +70,9 @@ type Invalid = Failure<'ClientOrgInvalid'>
 type Refused = Failure<'ClientOrgRefused'>
 export type PlaceFailure = HubReadFailure | Invalid | Refused
 export type CreateClientOrgFailure =
-  PlaceFailure | SubmitFailure | Failure<'ClientOrgExists' | 'UserNameTaken' | 'EmailTaken'>
+  | PlaceFailure
+  | SubmitFailure
+  | Failure<'ClientOrgExists' | 'UserNameTaken' | 'EmailTaken'>
 
 /** What finds the hub and the clusters of a request. */
 export interface TargetDeps extends ClientPlaces {

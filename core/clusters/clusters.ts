@@ -370,7 +370,9 @@ export interface RemoveClusterInput {
 }
 
 export type RemoveClusterFailure =
-  Failure<'ClusterMissing' | 'ClusterMismatch' | 'ClusterInUse'> | RecordTaskFailure | SpokeRemovalFailure
+  | Failure<'ClusterMissing' | 'ClusterMismatch' | 'ClusterInUse'>
+  | RecordTaskFailure
+  | SpokeRemovalFailure
 
 /** Client organizations in a message. */
 const namedClients = 10

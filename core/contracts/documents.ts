@@ -294,8 +294,8 @@ export const makeOpenDocument =
 export const makeWithDocument = (deps: Pick<DocumentDeps, 'documents' | 'log' | 'removals'>) => {
   const discard = makeDiscard(deps)
   return <F extends Failure>(
-      remove: (call: SignedInCall<Contract>, id: ContractId) => Outcome<F, Attached<Contract>>,
-    ) =>
+    remove: (call: SignedInCall<Contract>, id: ContractId) => Outcome<F, Attached<Contract>>,
+  ) =>
     async (call: SignedInCall<Contract>, id: ContractId): Outcome<F, Contract> => {
       const removed = await remove(call, id)
       if (isLeft(removed)) return removed

@@ -48,7 +48,8 @@ export const allows = (granted: ScopeSet, required: RequiredScope): boolean => {
 
 /** A correct one-time or recovery code that is not used up yet. */
 export type UnspentCode =
-  { readonly secondFactorRef: string; readonly step: number } | { readonly recoveryCode: Secret }
+  | { readonly secondFactorRef: string; readonly step: number }
+  | { readonly recoveryCode: Secret }
 
 /**
  * The state of everything that decides access, at an instant after a request arrived: a random number for each group of

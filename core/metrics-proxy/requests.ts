@@ -68,7 +68,8 @@ export interface TenantOfRequest {
 }
 
 export type TenantFailure =
-  Failure<'IdentifierRefused' | 'TenantMissing' | 'NotOfTenant' | 'AccessDenied'> | EntryRefusal
+  | Failure<'IdentifierRefused' | 'TenantMissing' | 'NotOfTenant' | 'AccessDenied'>
+  | EntryRefusal
 
 /**
  * Decides whether the caller may read the metrics of the cluster that an identifier names. Takes one query, and nothing

@@ -34,7 +34,7 @@ const ofTheProduct = {
 }
 
 /** Packages whose files are found by their name or path. */
-const notImported = ['@redocly/cli', 'axe-core', 'prettier']
+const notImported = ['@redocly/cli', 'axe-core', 'oxfmt']
 
 /** Programs of the system that tests start. */
 const ofTheSystem = ['mkfifo', 'openssl', 'script', 'unshare']

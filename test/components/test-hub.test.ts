@@ -140,7 +140,8 @@ test('a ManifestWork is applied with feedback, and its feature is claimed', asyn
   const feedback = async () => {
     const found = await hub.client.get(manifestWorks, 'core', name)
     const status = found?.status?.resourceStatus as
-      { manifests?: { statusFeedback: { values: { name: string; fieldValue: { string: string } }[] } }[] } | undefined
+      | { manifests?: { statusFeedback: { values: { name: string; fieldValue: { string: string } }[] } }[] }
+      | undefined
     return status?.manifests?.[0]?.statusFeedback.values[0]?.fieldValue.string
   }
   await until('the feedback', async () => ((await feedback()) === 'True' ? true : undefined))

@@ -147,7 +147,8 @@ test('SIGTERM answers open requests, watches and tunnels and exits with 0', asyn
 
 /** What became of one request of a writer. */
 type EventOutcome =
-  { readonly status: number; readonly saysClose: boolean; readonly begunWhenNotReady: boolean } | string
+  | { readonly status: number; readonly saysClose: boolean; readonly begunWhenNotReady: boolean }
+  | string
 
 /**
  * Clients of a load balancer: they keep their connections, send bodies in two parts, and go elsewhere when they are

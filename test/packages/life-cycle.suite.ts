@@ -157,7 +157,8 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
   const settings = async (setup: LifeCycleFixture, namespace: string, part = 'settings'): Promise<unknown> =>
     (
       (await setup.object(`/api/v1/namespaces/${namespace}/configmaps/web-${part}`)) as
-        { readonly data?: unknown } | undefined
+        | { readonly data?: unknown }
+        | undefined
     )?.data
 
   onWorkloads(
@@ -455,7 +456,8 @@ export const lifeCycleSuite = contractSuite<LifeCycleFixture>(about, (onBench) =
       const data = async (): Promise<unknown> =>
         (
           (await setup.object(`/api/v1/namespaces/${namespace}/configmaps/web`)) as
-            { readonly data?: unknown } | undefined
+            | { readonly data?: unknown }
+            | undefined
         )?.data
       const applied = await setup.client.done('PUT', '/editor/', {
         metadata,

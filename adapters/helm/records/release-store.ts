@@ -267,7 +267,9 @@ export interface RecordTask {
   readonly change?: Change
 }
 export type RecordAnswer =
-  { readonly header: ReleaseHeader } | { readonly amended: string } | { readonly unreadable: string }
+  | { readonly header: ReleaseHeader }
+  | { readonly amended: string }
+  | { readonly unreadable: string }
 
 /**
  * Decodes headers of packed records without blocking the event loop. It reads the start of the record if that is

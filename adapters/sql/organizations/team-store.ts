@@ -198,7 +198,13 @@ const teamStatements = (db: SqlDatabase): TeamStatements => ({ ...reads(db), ...
 
 type Reading = 'findById' | 'list' | 'search' | 'listOfUser' | 'listOfMember' | 'findByPermission' | 'rolePermissions'
 type Members =
-  'listMembers' | 'hasMember' | 'staysLedWithout' | 'addMember' | 'listProvided' | 'unmark' | 'removeMember'
+  | 'listMembers'
+  | 'hasMember'
+  | 'staysLedWithout'
+  | 'addMember'
+  | 'listProvided'
+  | 'unmark'
+  | 'removeMember'
 
 /** Teams on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamStore) => {

@@ -40,7 +40,9 @@ export const makeClosingWork = (db: SqlDatabase, spools: Spools, { isAlone, pack
 
 /** How work ended on another thread or in another process, where a thrown error cannot be passed on as it is. */
 export type Ended<Result> =
-  { readonly result: Result } | { readonly unavailable: string } | { readonly message: string; readonly stack: string }
+  | { readonly result: Result }
+  | { readonly unavailable: string }
+  | { readonly message: string; readonly stack: string }
 
 export const endOf = async <Result>(work: Promise<Result>): Promise<Ended<Result>> => {
   try {

@@ -21,7 +21,9 @@ export interface AdmissionDeps {
 }
 
 export type AdmissionFailure =
-  Failure<'ExternalAccountUnknown'> | Failure<'ExternalNameTaken'> | Failure<'ExternalAccountTaken'>
+  | Failure<'ExternalAccountUnknown'>
+  | Failure<'ExternalNameTaken'>
+  | Failure<'ExternalAccountTaken'>
 
 /** The user of an external sign-in, locked. `link` is undefined for one that the caller is to link. */
 export interface Admitted {

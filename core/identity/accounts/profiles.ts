@@ -48,7 +48,8 @@ export const makeGetCaller =
 
 /** The user with a name, or the present name of the user who formerly had it. */
 export type FoundUser =
-  { readonly kind: 'user'; readonly user: User } | { readonly kind: 'renamed'; readonly login: string }
+  | { readonly kind: 'user'; readonly user: User }
+  | { readonly kind: 'renamed'; readonly login: string }
 
 /** Finds a user by present or former name for a viewer. */
 export const makeGetUser =

@@ -39,9 +39,15 @@ export interface SignUpInput {
 }
 
 type InputFailure =
-  Failure<'UserNameRefused'> | Failure<'EmailInvalid'> | Failure<'EmailDomainRefused'> | Failure<'PasswordTooWeak'>
+  | Failure<'UserNameRefused'>
+  | Failure<'EmailInvalid'>
+  | Failure<'EmailDomainRefused'>
+  | Failure<'PasswordTooWeak'>
 export type SignUpFailure =
-  InputFailure | Failure<'RegistrationClosed'> | Failure<'UserNameTaken'> | Failure<'TooManyAttempts'>
+  | InputFailure
+  | Failure<'RegistrationClosed'>
+  | Failure<'UserNameTaken'>
+  | Failure<'TooManyAttempts'>
 
 const checkInput = (deps: SignUpDeps, rules: SiteRules, input: SignUpInput): Either<InputFailure, EmailAddress> => {
   const name = parseAccountName(input.login)

@@ -180,7 +180,10 @@ export interface AuthenticatePasswordDeps extends CheckCredentialsDeps {
 }
 
 export type ProvePasswordFailure =
-  Failure<'NotAuthenticated'> | Failure<'NotPermitted'> | Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>
+  | Failure<'NotAuthenticated'>
+  | Failure<'NotPermitted'>
+  | Failure<'OneTimeCodeRequired'>
+  | Failure<'TooManyAttempts'>
 
 /**
  * Authenticates a caller by name and password and, if a second factor is enrolled, an unused code. The code is not

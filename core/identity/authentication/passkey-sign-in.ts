@@ -68,7 +68,10 @@ export interface PasskeySignInInput {
 }
 
 export type PasskeySignInFailure =
-  Failure<'PasskeyRefused'> | Failure<'PasskeysUnavailable'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
+  | Failure<'PasskeyRefused'>
+  | Failure<'PasskeysUnavailable'>
+  | Failure<'SignInProhibited'>
+  | Failure<'TooManyAttempts'>
 
 /** Opens a session by a passkey alone: the authenticator has verified its user, so no password or code is needed. */
 export const makeSignInWithPasskey =

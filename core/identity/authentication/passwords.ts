@@ -100,7 +100,10 @@ export interface ChangeOwnPasswordInput {
 }
 
 export type ChangeOwnPasswordFailure =
-  Failure<'PasswordsDiffer'> | Failure<'OwnPasswordWrong'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
+  | Failure<'PasswordsDiffer'>
+  | Failure<'OwnPasswordWrong'>
+  | Failure<'PasswordTooWeak'>
+  | Failure<'TooManyAttempts'>
 
 /**
  * Replaces the caller's password, ends all sessions except the current one and, if requested, deletes all access

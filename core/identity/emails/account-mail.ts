@@ -13,7 +13,8 @@ export const postIfAddressed = (outbox: MailOutbox, mail: Mail): Promise<void> =
 
 /** The author of a change, as far as the owner of the account may know. */
 export type ChangedBy =
-  { readonly kind: 'user' | 'reset'; readonly sourceIp: string } | { readonly kind: 'administrator' }
+  | { readonly kind: 'user' | 'reset'; readonly sourceIp: string }
+  | { readonly kind: 'administrator' }
 
 type Owner = Pick<User, 'id' | 'login'>
 

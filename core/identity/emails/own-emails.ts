@@ -312,7 +312,10 @@ export type OwnEmailChange =
   | { readonly kind: 'make-primary' | 'resend-confirmation'; readonly id: number }
 
 export type ChangeOwnEmailFailure =
-  AddEmailsFailure | Failure<'EmailMissing'> | Failure<'EmailNotVerified'> | Failure<'EmailIsVerified'>
+  | AddEmailsFailure
+  | Failure<'EmailMissing'>
+  | Failure<'EmailNotVerified'>
+  | Failure<'EmailIsVerified'>
 
 /** Adds one address of the caller, makes one the primary one, or sends its confirmation mail again. */
 export const makeChangeOwnEmail = (deps: AddOwnEmailsDeps) => {

@@ -45,7 +45,9 @@ export interface RequestPasskeyInput {
 }
 
 export type RequestPasskeyFailure =
-  AuthenticateAgainFailure | Failure<'PasskeyNotAdded'> | Failure<'PasskeysUnavailable'>
+  | AuthenticateAgainFailure
+  | Failure<'PasskeyNotAdded'>
+  | Failure<'PasskeysUnavailable'>
 
 /**
  * Returns the options for a new key after the caller was authenticated again. Only the credential of this call can

@@ -151,7 +151,9 @@ export interface ReplaceRecoveryCodesDeps extends AuthenticateAgainDeps {
 }
 
 export type ReplaceRecoveryCodesFailure =
-  AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
+  | AuthenticateAgainFailure
+  | Failure<'SecondFactorMissing'>
+  | Failure<'NotAuthenticated'>
 
 /** Invalidates all recovery codes and returns new ones, once. */
 export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
@@ -187,7 +189,9 @@ export interface DisableSecondFactorDeps extends AuthenticateAgainDeps {
 }
 
 export type DisableSecondFactorFailure =
-  AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
+  | AuthenticateAgainFailure
+  | Failure<'SecondFactorMissing'>
+  | Failure<'NotAuthenticated'>
 
 /**
  * Removes the caller's authenticator app, and the recovery codes unless a passkey remains; ends all sessions except the
@@ -238,7 +242,9 @@ export interface ResetSecondFactorDeps {
 }
 
 export type ResetSecondFactorFailure =
-  Failure<'UserMissing'> | Failure<'SecondFactorMissing'> | Failure<'OwnSecondFactor'>
+  | Failure<'UserMissing'>
+  | Failure<'SecondFactorMissing'>
+  | Failure<'OwnSecondFactor'>
 
 /**
  * Removes seed, passkeys and codes, ends all sessions and notifies the user. The surrounding transaction must hold the lock on

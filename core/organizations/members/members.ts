@@ -106,7 +106,8 @@ export const makeSetMemberVisibility =
     )
 
 type RemoveMemberFailure =
-  Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
+  | Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'>
+  | EntryRefusal
 
 export interface RemoveMemberInput {
   readonly orgId: OrgId
@@ -249,7 +250,8 @@ export const makeListMembers = (deps: MemberViewDeps) => {
 
 /** An outsider may ask for public members only. */
 export type MemberCheck =
-  { readonly kind: 'member' } | { readonly kind: 'outsider'; readonly organization: Organization }
+  | { readonly kind: 'member' }
+  | { readonly kind: 'outsider'; readonly organization: Organization }
 
 /** Checks whether a user is a member, for members of the organization and site admins. */
 export const makeCheckMember = (deps: Omit<MemberViewDeps, 'users'>) => {

@@ -183,7 +183,8 @@ export interface EditTeamInput {
 
 type TeamFormFailure = Failure<'TeamNameRefused' | 'TeamTypeUnknown' | 'TeamLevelRefused' | 'OwnersTeamFixed'>
 type EditTeamFailure =
-  TeamFormFailure | Failure<'TeamNameTaken' | 'TeamRolesRefused' | 'BeyondOwnRights' | 'TeamMissing' | 'TeamChanged'>
+  | TeamFormFailure
+  | Failure<'TeamNameTaken' | 'TeamRolesRefused' | 'BeyondOwnRights' | 'TeamMissing' | 'TeamChanged'>
 
 /** Changes a team below the caller into one that gives no more than the caller holds. */
 export const makeEditTeam =

@@ -118,7 +118,11 @@ export interface ResolveModelDeps extends LoadModelDeps {
 export type ApplyModelDeps = ResolveModelDeps & SubmitReleaseDeps & { readonly helm: Pick<HelmRunner, 'version'> }
 export type ResolveFailure = LoadModelFailure | Failure<'PatchRefused'>
 type ApplicationRefusal =
-  ResolveFailure | FillFailure | Failure<'HelmMissing'> | Failure<'ReleasePending'> | Failure<'ReleaseNameTaken'>
+  | ResolveFailure
+  | FillFailure
+  | Failure<'HelmMissing'>
+  | Failure<'ReleasePending'>
+  | Failure<'ReleaseNameTaken'>
 export type ApplyFailure = SubmitReleaseFailure | ApplicationRefusal
 
 /**

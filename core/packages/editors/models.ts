@@ -162,7 +162,11 @@ export interface LoadModelDeps extends OpenChartsDeps {
   readonly chartTexts: ChartTexts
 }
 export type LoadModelFailure =
-  OpenFailure | RecordFailure | Failure<'ModelRefused'> | Failure<'ReleaseMissing'> | Failure<'ObjectRefused'>
+  | OpenFailure
+  | RecordFailure
+  | Failure<'ModelRefused'>
+  | Failure<'ReleaseMissing'>
+  | Failure<'ObjectRefused'>
 
 /** The current state of an installation. */
 export interface LoadedModel {

@@ -156,7 +156,10 @@ export interface InstallRequest extends ReleaseRequest {
 }
 
 export type OrderFailure =
-  SubmitReleaseFailure | Failure<'ReleaseOptionsRefused'> | Failure<'ReleasePending'> | Failure<'ValuesRefused'>
+  | SubmitReleaseFailure
+  | Failure<'ReleaseOptionsRefused'>
+  | Failure<'ReleasePending'>
+  | Failure<'ValuesRefused'>
 
 const installKind = 'packages.installRelease'
 

@@ -51,7 +51,9 @@ export const ChartRepositoryUnknown = defineFailure(
 )
 
 export type RepositoryReadFailure =
-  ReturnType<typeof ChartMissing> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
+  | ReturnType<typeof ChartMissing>
+  | ReturnType<typeof ChartSourceRefused>
+  | ReturnType<typeof ChartSourceUnreachable>
 
 /** Named repositories of accounts. Every lookup is within one account. */
 export interface ChartRepositoryStore {

@@ -15,7 +15,9 @@ export interface RunArguments {
   readonly only: RunPart | undefined
   /** `slow`: the slow test files alone. `changed`: those that the difference to a commit can touch. */
   readonly selection:
-    { readonly kind: 'all' } | { readonly kind: 'slow' } | { readonly kind: 'changed'; readonly since: string }
+    | { readonly kind: 'all' }
+    | { readonly kind: 'slow' }
+    | { readonly kind: 'changed'; readonly since: string }
   /** The tests that use MariaDB use this release of MySQL instead. */
   readonly mysql: (typeof mysqlReleases)[number] | undefined
   /** Passed to ava as they are; empty means every test file of the selection. */

@@ -20,7 +20,9 @@ export interface FreshRequest {
 
 /** The state of a request with an idempotency key. */
 export type KeyedRequest =
-  { readonly kind: 'none' } | FreshRequest | { readonly kind: 'replay'; readonly answer: Answer }
+  | { readonly kind: 'none' }
+  | FreshRequest
+  | { readonly kind: 'replay'; readonly answer: Answer }
 
 /** Passes through a use case with the call, and records its result. */
 export interface Keeping {

@@ -116,7 +116,8 @@ const resolved = (document: OpenApiDocument, parameter: ParameterRef): Parameter
   'name' in parameter
     ? parameter
     : (document.components['parameters']?.[parameter.$ref.slice('#/components/parameters/'.length)] as
-        Parameter | undefined)
+        | Parameter
+        | undefined)
 
 /** Headers that the page or the browser sets by itself. */
 const setByPage: readonly string[] = ['X-Csrf-Token']
@@ -179,7 +180,8 @@ const operationView = (document: OpenApiDocument, located: Located): View => {
   const { operation, path } = located
   const show = makeShowSchema(document)
   const request = operation.requestBody as
-    { readonly content?: Readonly<Record<string, Content>>; readonly description?: string } | undefined
+    | { readonly content?: Readonly<Record<string, Content>>; readonly description?: string }
+    | undefined
   const contents = contentOf(show, request?.content)
   const json = contents.find(
     (content) => (content as { readonly mediaType: string }).mediaType === 'application/json',

@@ -71,7 +71,8 @@ interface BodyRefusal {
   readonly message: string
 }
 export type BodyResult =
-  { readonly ok: true; readonly text: string | undefined } | { readonly ok: false; readonly refusal: BodyRefusal }
+  | { readonly ok: true; readonly text: string | undefined }
+  | { readonly ok: false; readonly refusal: BodyRefusal }
 
 const refuse = (status: BodyRefusal['status'], code: string, message: string): BodyResult => ({
   ok: false,

@@ -63,7 +63,8 @@ const repeated = (name: string): QueryResult => ({
 })
 
 export type Decoded<A> =
-  { readonly ok: true; readonly value: A } | { readonly ok: false; readonly errors: readonly string[] }
+  | { readonly ok: true; readonly value: A }
+  | { readonly ok: false; readonly errors: readonly string[] }
 
 /** More errors would not help a client, and an array of 10^5 bad items has as many. */
 const maxErrors = 20
