@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
+import { definedFields } from '../kernel/json.ts'
 import type { OrgId, UserId } from '../kernel/ids.ts'
 import { parseAccountName } from '../kernel/ids.ts'
 import type { Call } from '../kernel/principal.ts'
@@ -62,16 +63,6 @@ const webAddress = /^https?:\/\/[^\s/?#\\@]+(?:[/?#]\S*)?$/i
 const mailAddress = /^[^\s@<>"]+@[^\s@<>"]+$/
 const orgTypes: readonly string[] = ['', 'public', 'limited', 'private', 'kubernetes']
 
-export const emptyProfile: OrganizationProfile = {
-  fullName: '',
-  email: '',
-  description: '',
-  website: '',
-  location: '',
-  visibility: 'public',
-  fleetEndpoint: '',
-}
-
 const textFields = Object.keys(profileLimits) as readonly (keyof typeof profileLimits)[]
 
 const orgTypeProblem = (sent: ProfileInput['orgType'], current: number): string | undefined => {
@@ -109,10 +100,8 @@ export const parseProfile = (
 ): Either<Failure<'OrganizationFieldRefused'>, Partial<OrganizationProfile>> => {
   const problems = problemsOf(input, orgType)
   if (problems.length > 0) return left(OrganizationFieldRefused(problems.join(' '), { errors: problems }))
-  const texts = Object.fromEntries(
-    textFields.filter((field) => input[field] !== undefined).map((field) => [field, input[field]]),
-  )
-  return right({ ...texts, ...(input.visibility ? { visibility: input.visibility } : {}) })
+  const { orgType: _, visibility, ...fields } = input
+  return right(definedFields({ ...fields, visibility: visibility === '' ? undefined : visibility }))
 }
 
 /** A viewer: determines which organizations are visible. */

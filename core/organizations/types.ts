@@ -12,9 +12,8 @@ export type Visibility = (typeof visibilities)[number]
  */
 export const clientOrgType = 2
 
-export interface Organization {
-  readonly id: OrgId
-  readonly name: string
+/** The fields that an editor of the organization sets. Empty text means not set. */
+export interface OrganizationProfile {
   readonly fullName: string
   /** A contact address. It is not an identity, so it need not be unique. */
   readonly email: string
@@ -22,20 +21,30 @@ export interface Organization {
   readonly website: string
   readonly location: string
   readonly visibility: Visibility
+  readonly fleetEndpoint: string
+}
+
+/** The profile of a new organization. */
+export const emptyProfile: OrganizationProfile = {
+  fullName: '',
+  email: '',
+  description: '',
+  website: '',
+  location: '',
+  visibility: 'public',
+  fleetEndpoint: '',
+}
+
+export interface Organization extends OrganizationProfile {
+  readonly id: OrgId
+  readonly name: string
   /** 0 for an ordinary organization, 2 for a client organization. */
   readonly orgType: number
-  readonly fleetEndpoint: string
   /** The name of the picture; undefined if there is none. */
   readonly avatarDigest: string | undefined
   readonly createdAt: Date
   readonly version: number
 }
-
-/** The fields that an editor of the organization sets. Empty text means not set. */
-export type OrganizationProfile = Pick<
-  Organization,
-  'fullName' | 'email' | 'description' | 'website' | 'location' | 'visibility' | 'fleetEndpoint'
->
 
 /** A team's level. `custom` gives only the permissions of the team's roles. */
 export type TeamPermission = Level | 'custom'

@@ -3,7 +3,6 @@ import * as t from 'io-ts'
 import type { RoleId, TeamId, TokenId } from '../../core/kernel/ids.ts'
 import type { InvitationId } from '../../core/organizations/invitations/ports.ts'
 import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organizations/policies.ts'
-import { profileLimits } from '../../core/organizations/organization-rules.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
 import {
@@ -29,35 +28,33 @@ import {
   SafeInteger,
   textLines,
 } from '../kit/codecs.ts'
+import { exampleOf, inOrder, sentProps, shownProps } from '../kit/fields.ts'
+import { organizationFields } from './organizations/organization-fields.ts'
 
 export const Organization = answer(
-  {
-    id: described(SafeInteger, 'The id of the organization, from 1; it never changes and is never used again.'),
-    name: described(
-      t.string,
-      'The name of the organization, unique among users and organizations without regard to case.',
-    ),
-    username: described(t.string, 'The same as `name`.'),
-    full_name: described(t.string, 'The display name; empty if not set.'),
-    email: described(t.string, 'The contact address; empty if not set, and for callers who are not signed in.'),
-    avatar_url: described(t.string, 'The URL of the picture, which needs no credential.'),
-    description: described(t.string, 'The text about the organization; empty if not set.'),
-    website: described(t.string, 'An http or https URL; empty if not set.'),
-    location: described(t.string, 'A place; empty if not set.'),
-    fleetManagementClusterEndPoint: described(
-      t.string,
-      'The http or https URL of the cluster-fleet manager; empty if not set.',
-    ),
-    visibility: described(
-      t.string,
-      'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site admins.',
-    ),
-    orgType: described(
-      SafeInteger,
-      'The kind as a number; 0 for an ordinary organization, 2 for a client organization.',
-    ),
-    repo_admin_change_team_access: described(t.boolean, 'Always false: this service does not store repositories.'),
-  },
+  inOrder(
+    {
+      id: described(SafeInteger, 'The id of the organization, from 1; it never changes and is never used again.'),
+      name: described(
+        t.string,
+        'The name of the organization, unique among users and organizations without regard to case.',
+      ),
+      username: described(t.string, 'The same as `name`.'),
+      ...shownProps(organizationFields, 'owner'),
+      avatar_url: described(t.string, 'The URL of the picture, which needs no credential.'),
+      orgType: described(
+        SafeInteger,
+        'The kind as a number; 0 for an ordinary organization, 2 for a client organization.',
+      ),
+      repo_admin_change_team_access: described(t.boolean, 'Always false: this service does not store repositories.'),
+    },
+    'id',
+    'name',
+    'username',
+    'full_name',
+    'email',
+    'avatar_url',
+  ),
   'Organization',
 )
 export type OrganizationBody = t.TypeOf<typeof Organization>
@@ -66,14 +63,8 @@ export const organizationExample: OrganizationBody = {
   id: 12,
   name: 'analytical-engines',
   username: 'analytical-engines',
-  full_name: 'Analytical Engines Ltd',
-  email: 'office@analytical.example',
+  ...exampleOf(organizationFields, 'owner'),
   avatar_url: 'https://platform.example/api/v1/avatars/drawn/analytical-engines',
-  description: 'We compute by steam',
-  website: 'https://analytical.example',
-  location: 'London',
-  fleetManagementClusterEndPoint: '',
-  visibility: 'private',
   orgType: 0,
   repo_admin_change_team_access: false,
 }
@@ -120,45 +111,23 @@ export const teamExample: TeamBody = {
   role_ids: [3],
 }
 
-const profile = {
-  full_name: described(
-    optional(freeText(profileLimits.fullName)),
-    'The display name, at most 100 characters; absent: empty for a new organization, else unchanged; empty: cleared.',
-  ),
-  email: described(
-    optional(freeText(profileLimits.email)),
-    'The contact address, at most 254 characters; absent or empty: none for a new organization, else unchanged.',
-  ),
-  description: described(
-    optional(textLines(profileLimits.description)),
-    'A text of at most 255 characters, with line breaks; absent: empty for a new organization, else unchanged; ' +
-      'empty: cleared.',
-  ),
-  website: described(
-    optional(freeText(profileLimits.website)),
-    'An http or https URL of at most 255 characters; absent: empty for a new organization, else unchanged; ' +
-      'empty: cleared.',
-  ),
-  location: described(
-    optional(freeText(profileLimits.location)),
-    'A place, at most 50 characters; absent: empty for a new organization, else unchanged; empty: cleared.',
-  ),
-  visibility: described(
-    optional(oneOf('', 'public', 'limited', 'private')),
-    'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members; absent or ' +
-      'empty: public for a new organization, else unchanged.',
-  ),
-  orgType: described(
-    optional(t.union([freeText(32), SafeInteger])),
-    'Accepted for older clients: a word without effect, or the number that answers show; `client` and any other ' +
-      'number are refused.',
-  ),
-  fleetManagementClusterEndPoint: described(
-    optional(freeText(profileLimits.fleetEndpoint)),
-    'The http or https URL of the cluster-fleet manager, at most 255 characters; absent: empty for a new ' +
-      'organization, else unchanged; empty: cleared.',
-  ),
-}
+const profile = inOrder(
+  {
+    ...sentProps(organizationFields),
+    orgType: described(
+      optional(t.union([freeText(32), SafeInteger])),
+      'Accepted for older clients: a word without effect, or the number that answers show; `client` and any other ' +
+        'number are refused.',
+    ),
+  },
+  'full_name',
+  'email',
+  'description',
+  'website',
+  'location',
+  'visibility',
+  'orgType',
+)
 /** Other texts decode too, so that the rule can say what is wrong with them. A missing name is answered with the rule. */
 const NewName = patternText(linePattern, 255, `a name of ${accountNameRule}`)
 

@@ -2,6 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
+import { pickFields } from '../../../core/kernel/json.ts'
 import type { OrganizationStore } from '../../../core/organizations/ports.ts'
 import { OrganizationNameTaken, robotLogin } from '../../../core/organizations/ports.ts'
 import type { OrganizationProfile, Visibility } from '../../../core/organizations/types.ts'
@@ -143,15 +144,8 @@ const organizationStatements = (db: SqlDatabase): ReturnType<typeof reads> & Ret
 
 type Statements = ReturnType<typeof organizationStatements>
 
-const profileBinds = (profile: Partial<OrganizationProfile>): Binds<typeof changed> => ({
-  fullName: profile.fullName,
-  email: profile.email,
-  description: profile.description,
-  website: profile.website,
-  location: profile.location,
-  visibility: profile.visibility,
-  fleetEndpoint: profile.fleetEndpoint,
-})
+const profileBinds = (profile: Partial<OrganizationProfile>): Binds<typeof changed> =>
+  pickFields(changed, profile as Binds<typeof changed>)
 
 /** A word that no row has. */
 const noVisibility = '' as Visibility

@@ -39,29 +39,20 @@ export const teamRow = qualified(without(teams, 'lowerName'), 't')
 
 type Prefixed<C extends Columns> = { readonly [K in keyof C & string as `org${Capitalize<K>}`]: C[K] }
 
+const prefixedName = (field: string): string => `org${field.charAt(0).toUpperCase()}${field.slice(1)}`
+
 const prefixed = <C extends Columns>(columns: C): Prefixed<C> =>
   Object.fromEntries(
-    Object.entries(columns).map(([field, column]) => [`org${field.charAt(0).toUpperCase()}${field.slice(1)}`, column]),
+    Object.entries(columns).map(([field, column]) => [prefixedName(field), column]),
   ) as unknown as Prefixed<C>
 
 /** A team `t` with its organization: the columns of `o` and `a`, each with the prefix `org_`. */
 export const teamInOrganizationRow = { ...prefixed(organizationRow), ...teamRow, orgId: teamRow.orgId }
 
-export const organizationOfTeam = (row: Row<typeof teamInOrganizationRow>): Organization => ({
-  id: row.orgId,
-  name: row.orgName,
-  fullName: row.orgFullName,
-  email: row.orgEmail,
-  description: row.orgDescription,
-  website: row.orgWebsite,
-  location: row.orgLocation,
-  visibility: row.orgVisibility,
-  orgType: row.orgOrgType,
-  fleetEndpoint: row.orgFleetEndpoint,
-  avatarDigest: row.orgAvatarDigest,
-  createdAt: row.orgCreatedAt,
-  version: row.orgVersion,
-})
+export const organizationOfTeam = (row: Row<typeof teamInOrganizationRow>): Organization =>
+  Object.fromEntries(
+    Object.keys(organizationRow).map((field) => [field, row[prefixedName(field) as keyof typeof row]]),
+  ) as unknown as Row<typeof organizationRow>
 
 export const teamOf = (row: Row<typeof teamRow>, roleIds: readonly RoleId[]): Team => ({
   id: row.id,

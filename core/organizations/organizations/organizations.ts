@@ -29,11 +29,10 @@ import type {
   OrganizationStores,
 } from '../ports.ts'
 import type { Organization } from '../types.ts'
-import { clientOrgType } from '../types.ts'
+import { clientOrgType, emptyProfile } from '../types.ts'
 import type { ProfileInput, Viewer } from '../organization-rules.ts'
 import {
   canSee,
-  emptyProfile,
   ordinaryOrgType,
   ownersTeamName,
   parseOrganizationName,

@@ -1,3 +1,4 @@
+import type * as t from 'io-ts'
 import type { IdentitySettings } from '../../../core/identity/ports.ts'
 import type { User } from '../../../core/identity/types.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
@@ -7,7 +8,9 @@ import { viewerOf } from '../../../core/organizations/organization-rules.ts'
 import type { Organization, TeamInOrganization } from '../../../core/organizations/types.ts'
 import { avatarUrl, placeOf, userWire, viewerOf as userViewerOf } from '../../identity/accounts/user-wire.ts'
 import type { UserBody } from '../../identity/codecs.ts'
-import type { OrganizationBody, TeamBody } from '../codecs.ts'
+import { draftOf, shownOf } from '../../kit/fields.ts'
+import type { EditOrgOption, OrganizationBody, TeamBody } from '../codecs.ts'
+import { organizationFields } from './organization-fields.ts'
 
 /** The settings that the URLs of pictures depend on. */
 interface Place {
@@ -31,14 +34,9 @@ export const organizationWire = (place: Place) => {
     id: organization.id,
     name: organization.name,
     username: organization.name,
-    full_name: organization.fullName,
+    ...shownOf(organizationFields, organization, 'owner'),
     email: viewerOf(call).userId === undefined ? '' : organization.email,
     avatar_url: pictureOf(organization, { call }),
-    description: organization.description,
-    website: organization.website,
-    location: organization.location,
-    fleetManagementClusterEndPoint: organization.fleetEndpoint,
-    visibility: organization.visibility,
     orgType: organization.orgType,
     repo_admin_change_team_access: false,
   })
@@ -68,26 +66,8 @@ export const memberWire =
   (user: User, { call }: Asked): UserBody =>
     userWire(placeOf(identitySettings, call), userViewerOf(call.principal), user)
 
-interface ProfileBody {
-  readonly full_name: string | undefined
-  readonly email: string | undefined
-  readonly description: string | undefined
-  readonly website: string | undefined
-  readonly location: string | undefined
-  readonly visibility: '' | 'public' | 'limited' | 'private' | undefined
-  readonly orgType: string | number | undefined
-  readonly fleetManagementClusterEndPoint: string | undefined
-}
-
 /** Distinguishes the fields that were sent from those that were not. */
-export const profileInput = (body: ProfileBody): ProfileInput =>
-  definedFields({
-    fullName: body.full_name,
-    email: body.email,
-    description: body.description,
-    website: body.website,
-    location: body.location,
-    visibility: body.visibility,
-    orgType: body.orgType,
-    fleetEndpoint: body.fleetManagementClusterEndPoint,
-  })
+export const profileInput = (body: t.TypeOf<typeof EditOrgOption>): ProfileInput => ({
+  ...draftOf(organizationFields, body),
+  ...definedFields({ orgType: body.orgType }),
+})
