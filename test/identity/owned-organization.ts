@@ -3,6 +3,7 @@ import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organ
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
+import { emptyProfile } from '../../core/organizations/types.ts'
 import { unwrap } from '../support/outcome.ts'
 import { heldObjects } from '../support/object-rows.ts'
 
@@ -19,16 +20,9 @@ export const ownedOrganization = async (
     makeSqlTeamStore(db)(db),
   ]
   const createdAt = new Date('2026-05-01T08:00:00.000Z')
-  const profile = {
-    fullName: '',
-    email: '',
-    description: '',
-    website: '',
-    location: '',
-    visibility: 'private',
-    fleetEndpoint: '',
-  } as const
-  const orgId = unwrap(await organizations.insert({ ...profile, name, orgType: 0, createdAt }))
+  const orgId = unwrap(
+    await organizations.insert({ ...emptyProfile, visibility: 'private', name, orgType: 0, createdAt }),
+  )
   const team = { orgId, description: '', type: 'kubernetes', createdAt }
   const owning = unwrap(await teams.insert({ ...team, name: 'Owners', permission: 'owner' }))
   const looking = unwrap(await teams.insert({ ...team, name: 'Viewers', permission: 'read' }))

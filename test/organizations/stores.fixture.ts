@@ -9,6 +9,7 @@ import type {
 } from '../../core/organizations/ports.ts'
 import type { InvitationStore } from '../../core/organizations/invitations/ports.ts'
 import type { OrganizationProfile, TeamPermission } from '../../core/organizations/types.ts'
+import { emptyProfile } from '../../core/organizations/types.ts'
 import { unwrap } from '../support/outcome.ts'
 
 /** The stores of one empty place, and what other parts keep beside them. Made anew for each case. */
@@ -37,6 +38,7 @@ export interface StoresFixture {
 export const at = new Date('2026-05-01T08:00:00.123Z')
 export const firstPage = { page: 1, limit: 30 }
 export const profile: OrganizationProfile = {
+  ...emptyProfile,
   fullName: 'Ünïcode 𝒪rg',
   email: 'office@a.example',
   description: 'all of it',
