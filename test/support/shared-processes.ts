@@ -30,7 +30,7 @@ export const processNeedOf = (file: string, text: string): ProcessNeed => {
 }
 
 /** So many files that a shared process takes about 10 to 20 seconds of CPU. Files that wait take longer. */
-const filesInOne = { computing: 13, waiting: 4 }
+const filesInOne = { computing: 18, waiting: 5 }
 
 export interface SharedProcess {
   /** The file that ava runs. */
