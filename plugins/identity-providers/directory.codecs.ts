@@ -77,24 +77,6 @@ export const Directory = answer(
   'Directory',
 )
 
-export const directoryExample = {
-  starttls: true,
-  authorities: '',
-  user_base: 'ou=people,dc=analytical,dc=example',
-  user_filter: '(objectClass=inetOrgPerson)',
-  id_attribute: 'entryUUID',
-  login_attribute: 'uid',
-  mail_attribute: 'mail',
-  name_attribute: 'cn',
-  surname_attribute: '',
-  trusts_mail: true,
-  group_base: 'ou=groups,dc=analytical,dc=example',
-  group_filter: '(objectClass=groupOfNames)',
-  member_attribute: 'member',
-  nested_groups: 'none',
-  page_size: 100,
-}
-
 /** How a field is called on the wire. */
 const wireNames = {
   usesStartTls: 'starttls',

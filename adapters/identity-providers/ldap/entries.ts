@@ -30,7 +30,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** 389 Directory Server writes four groups of eight digits. */
 const uniqueId = /^[0-9a-f]{8}(?:-[0-9a-f]{8}){3}$/
 
-/** Returns the value with which an entry is searched for by its subject. @internal */
+/** Returns the value with which an entry is searched for by its subject. */
 export const idValue = (attribute: EntryIdAttribute, subject: string): Buffer | string =>
   attribute === 'objectGUID' ? swapped(Buffer.from(subject.replaceAll('-', ''), 'hex')) : subject
 

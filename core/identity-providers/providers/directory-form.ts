@@ -7,8 +7,8 @@ export type DirectoryForm = {
     : DirectoryOptions[K] | undefined
 }
 
-export const entryIdAttributes: readonly EntryIdAttribute[] = ['entryUUID', 'objectGUID', 'nsUniqueId']
-export const nestings: readonly DirectoryOptions['nestedGroups'][] = ['none', 'search', 'in-chain']
+const entryIdAttributes: readonly EntryIdAttribute[] = ['entryUUID', 'objectGUID', 'nsUniqueId']
+const nestings: readonly DirectoryOptions['nestedGroups'][] = ['none', 'search', 'in-chain']
 
 const maxAuthorities = 20_000
 const maxDn = 500

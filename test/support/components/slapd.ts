@@ -54,7 +54,7 @@ access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact="cn=reader,${suffix}" read by * auth
 `
 
-export type Attributes = Record<string, string | string[]>
+type Attributes = Record<string, string | string[]>
 
 /** A directory that is running. */
 export interface Slapd {
