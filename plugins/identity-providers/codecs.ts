@@ -16,7 +16,7 @@ import {
   SafeInteger,
 } from '../kit/codecs.ts'
 import { path } from '../kit/access.ts'
-import { Directory, DirectoryOption } from './directory.codecs.ts'
+import { Directory, DirectoryOption } from './directory-codecs.ts'
 
 /** The cookie that binds a sign-in to the browser in which it began. */
 export const signInCookie = 'moorage_sign_in'

@@ -3,7 +3,7 @@ import type { ProviderForm } from '../../core/identity-providers/providers/provi
 import type { Provider } from '../../core/identity-providers/types.ts'
 import { optionalSecret } from '../../core/kernel/secret.ts'
 import type { IdentityProviderOption } from './codecs.ts'
-import { directoryForm, directoryWire } from './directory.codecs.ts'
+import { directoryForm, directoryWire } from './directory-codecs.ts'
 
 type Option = t.TypeOf<typeof IdentityProviderOption>
 

@@ -4,7 +4,7 @@ import type { ProviderForm } from '../../core/identity-providers/providers/provi
 import type { Provider } from '../../core/identity-providers/types.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import { optionalSecret } from '../../core/kernel/secret.ts'
-import { directoryForm } from './directory.codecs.ts'
+import { directoryForm } from './directory-codecs.ts'
 import { commonForm, providerWire, sourceTypes } from './provider-wire.ts'
 import type { AuthPayload, AuthSourceBody } from './site.routes.ts'
 

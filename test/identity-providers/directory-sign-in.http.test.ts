@@ -270,6 +270,48 @@ test.serial('the password of a directory is sent again if it would be less prote
   t.is((await fixture.as('ada', 'PATCH', path, { type: 'oidc' })).status, 422)
 })
 
+test.serial('every field of a directory is saved and shown', async (t) => {
+  const made = await fixture.connectDirectory('acme')
+  const path = `/orgs/acme/identity-providers/${made}`
+  const directory = {
+    starttls: false,
+    authorities: '',
+    user_base: 'ou=a',
+    user_filter: '(uid=%s)',
+    id_attribute: 'nsUniqueId',
+    login_attribute: 'b',
+    mail_attribute: 'c',
+    name_attribute: 'd',
+    surname_attribute: 'e',
+    trusts_mail: false,
+    group_base: 'ou=f',
+    group_filter: '(cn=g)',
+    member_attribute: 'memberUid',
+    nested_groups: 'in-chain',
+    page_size: 10,
+  }
+  const changed = await fixture.as('ada', 'PATCH', path, { client_secret: 'again', directory })
+  t.is(changed.status, 200, changed.text)
+  t.deepEqual((await fixture.as('ada', 'GET', path)).json.directory, directory)
+  const wider = {
+    host: 'ldap.else.test',
+    port: 3268,
+    securityProtocol: 0,
+    bindDN: 'cn=h',
+    userBase: 'ou=i',
+    filter: '(uid=*)',
+    attributeUsername: 'j',
+    attributeName: 'k',
+    attributeSurname: 'l',
+    attributeMail: 'm',
+    searchPageSize: 20,
+  }
+  const source = await fixture.connectDirectory('site')
+  const sent = { name: 'wider', bindPassword: 'again', ...wider, ...{ directory: { starttls: true } } }
+  const answer = await fixture.as('admin', 'POST', `/accounts/admin/auths/${source}`, sent)
+  t.like(answer.json, wider, answer.text)
+})
+
 test.serial('the wider interface shows the fields of a directory', async (t) => {
   const { json } = await fixture.as('admin', 'GET', `/accounts/admin/auths/${id}`)
   t.like(json, { type: 2, host: 'localhost', port: fixture.slapd.tlsPort, securityProtocol: 1, userBase: people })

@@ -27,7 +27,7 @@ export const identityProviders = table('identity_providers', {
   id: rowId<ProviderId>(),
   orgId: nullable(id<OrgId>()),
   ownerKey: long(),
-  kind: text<ProviderKind>(8),
+  kind: withDefault(text<ProviderKind>(8)),
   name: text(40),
   displayName: text(100),
   isActive: flag(),

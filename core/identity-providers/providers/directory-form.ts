@@ -48,7 +48,7 @@ export const isDirectoryAddress = (text: string): boolean => {
 
 /**
  * Returns the issuer of the people of a directory: its host. The port and the encryption may change, but the server of
- * another host is another directory: whoever enters its address must not become the people of this one.
+ * another host is another directory: an owner who enters its address must not become the people of this one.
  */
 export const directoryIssuer = (address: string): string =>
   `ldap://${new URL(address.replace(/^ldaps?/i, 'http')).hostname.toLowerCase()}`
