@@ -323,3 +323,15 @@ test.serial('the wider interface shows the fields of a directory', async (t) => 
       422,
     )
 })
+
+// The last one: no sign-in follows from this network.
+test.serial('many guesses block the network before the directory is asked', async (t) => {
+  const away = await fixture.connectDirectory('site', { client_secret: 'wrong' })
+  t.is((await fixture.signInAs(away, 'sam')).answer.status, 502)
+  const guess = (name: string) => fixture.signInAs(id, name, 'wrong').then(({ answer }) => answer.status)
+  const statuses: number[] = []
+  for (let round = 0; round < 20 && !statuses.includes(429); round += 1)
+    statuses.push(...(await Promise.all(Array.from({ length: 10 }, (_, n) => guess(`nobody-${round}-${n}`)))))
+  t.true(statuses.includes(429))
+  t.is((await fixture.signInAs(away, 'sam')).answer.status, 429)
+})

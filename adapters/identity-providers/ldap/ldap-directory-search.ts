@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Entry, Filter } from 'ldapts'
 import {
@@ -182,7 +181,7 @@ export const makeLdapDirectorySearch = ({ limiter, ...options }: LdapOptions): D
 
     authenticate: (of, { entry, password }, call) =>
       attempt(of, call, async (connection, bind) => {
-        const dn = entry?.dn ?? `cn=${randomBytes(12).toString('hex')},${of.options.userBase}`
+        const dn = entry?.dn ?? `cn=no such entry,${of.options.userBase}`
         if (!(await isBound(connection, dn, password.reveal())) || entry === undefined) return undefined
         await bind()
         const [person] = await readPeople(connection, of, [entry.subject])

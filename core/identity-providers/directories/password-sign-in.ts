@@ -68,14 +68,12 @@ type Presented = Pick<PasswordSignInInput, 'username' | 'password'>
 
 type ProofFailure = Failure<'ProviderUnavailable'> | Failure<'ProviderAnswerRefused'> | Failure<'TooManyAttempts'>
 
-const outcomeOf = (
+/** Returns what a guarded attempt proves. */
+const provenBy = <F extends Failure>(
   provider: Provider,
-  guarded: Guarded<Failure<'ProviderUnavailable'>, DirectoryPerson>,
-): Awaited<Outcome<ProofFailure, DirectoryPerson>> => {
-  if (guarded.kind === 'judged') {
-    if (isLeft(guarded.answer)) return guarded.answer
-    return guarded.answer.right.isDisabled ? left(wrong(provider)) : guarded.answer
-  }
+  guarded: Guarded<F, DirectoryPerson>,
+): Awaited<Outcome<F | Failure<'ProviderAnswerRefused'> | Failure<'TooManyAttempts'>, DirectoryPerson>> => {
+  if (guarded.kind === 'judged') return guarded.answer
   if (guarded.kind !== 'address-blocked') return left(wrong(provider))
   const { retryAfterSeconds } = guarded
   return left(TooManyAttempts('Too many failed attempts from this address; wait and try again.', { retryAfterSeconds }))
@@ -97,13 +95,21 @@ const prove = async (
   // A directory answers a bind without a password with success, as that of an anonymous caller.
   if (password.reveal() === '' || username.trim() === '' || username.length > maxName || control.test(username))
     return left(wrong(provider))
-  const entry = await directories.find(directory, username, { sourceIp, signal })
-  if (isLeft(entry)) return entry
-  const subject = `provider ${provider.id} ${entry.right?.subject ?? nameKey(username)}`
-  const guarded = await throttle.guard({ kind: 'password', subject, sourceIp }, () =>
-    directories.authenticate(directory, { entry: entry.right, password }, { sourceIp, signal }),
-  )
-  return outcomeOf(provider, guarded)
+  const named = `${provider.id} ${nameKey(username)}`
+
+  const judge = async (): Outcome<ProofFailure, DirectoryPerson> => {
+    const entry = await directories.find(directory, username, { sourceIp, signal })
+    if (isLeft(entry)) return entry
+    const subject = entry.right === undefined ? `provider ${named}` : `provider ${provider.id} ${entry.right.subject}`
+    const guarded = await throttle.guard({ kind: 'password', subject, sourceIp }, () =>
+      directories.authenticate(directory, { entry: entry.right, password }, { sourceIp, signal }),
+    )
+    const proven = provenBy(provider, guarded)
+    return !isLeft(proven) && proven.right.isDisabled ? left(wrong(provider)) : proven
+  }
+  // Nothing is counted here: a blocked network does not search, and few search for the same name at once.
+  const searched = await throttle.guard({ kind: 'password', subject: `search ${named}`, sourceIp }, judge)
+  return provenBy(provider, searched)
 }
 
 /**
