@@ -51,9 +51,6 @@ for (const [what, username, password] of [
   ['an empty password', 'olga', ''],
   ['a wrong password', 'olga', 'password of another'],
   ['a password with a NUL before it', 'olga', '\u0001password of olga'],
-  ['a star for a name', '*', 'password of olga'],
-  ['a name that closes the filter', 'olga)(uid=*', 'password of olga'],
-  ['a name that is a filter', ')(|(uid=olga', 'password of olga'],
   ['a name of spaces', '   ', 'password of olga'],
   ['the DN of the person', `uid=olga,${people}`, 'password of olga'],
   ['a name that does not exist', 'olga2', 'password of olga'],
@@ -65,6 +62,11 @@ for (const [what, username, password] of [
     t.regex(signedIn.answer.json.message, refused)
     t.is(await loginOf(signedIn), undefined)
   })
+
+test.serial('a name is no part of a filter', async (t) => {
+  for (const name of ['*', 'olg*', 'olga)(uid=*', ')(|(uid=olga', 'olga)(|(uid=*', '\\2a'])
+    t.regex((await fixture.signInAs(id, name, 'password of olga')).answer.json.message, refused, name)
+})
 
 test.serial('a name with a NUL is refused as malformed', async (t) => {
   t.is((await fixture.signInAs(id, 'olga\u0000', 'password of olga')).answer.status, 422)

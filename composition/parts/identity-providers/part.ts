@@ -174,6 +174,7 @@ export const part = definePart({
       ),
     ]
   },
+  demo: async (world) => (await import('./demo.ts')).seedProvider(world),
   metrics: [
     defineGauges(
       {
