@@ -73,13 +73,14 @@ const friendly =
     socket.write(message(id, result(searchDone)))
   }
 
-const searchAt = (port: number, host = 'localhost') => {
+const searchAt = (port: number, host = 'localhost', more: { readonly requestMilliseconds?: number } = {}) => {
   const target = readEgressTarget(`${host}:${port}`)
   const allowance = makeEgressAllowance(target === undefined ? [] : [target])
   return makeLdapDirectorySearch({
     policy: makeUserUrlPolicy(allowance),
     allowance,
     limiter: { run: (_, work) => work() },
+    ...more,
   })
 }
 
@@ -154,6 +155,18 @@ test('a server that closes the connection is not asked again without a bind', as
   t.not(await problemAt(port), '')
   t.is(sockets.size, 1)
 })
+
+for (const [what, scheme, options] of [
+  ['does not answer', 'ldap', {}],
+  ['does not answer StartTLS', 'ldap', { usesStartTls: true }],
+  ['does not begin TLS', 'ldaps', {}],
+] as const)
+  test(`a server that ${what} is not available`, async (t) => {
+    const port = await serve(() => undefined)
+    const search = searchAt(port, 'localhost', { requestMilliseconds: 100 })
+    const checked = await search.check(clientOf(`${scheme}://localhost:${port}`, options), call())
+    t.regex(isLeft(checked) ? checked.left.message : '', /did not answer in time/)
+  })
 
 test('a server that is silent holds up no caller who leaves', async (t) => {
   const leave = new AbortController()

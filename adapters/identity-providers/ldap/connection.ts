@@ -11,10 +11,11 @@ import { DirectoryProblem } from './problems.ts'
 export interface ConnectionOptions {
   readonly policy: UserUrlPolicy
   readonly allowance: Pick<EgressAllowance, 'hasPort'>
+  /** Of one request to the server; 10 seconds by default. */
+  readonly requestMilliseconds?: number
 }
 
-/** Of one request to the server. */
-const requestMilliseconds = 10_000
+const defaultMilliseconds = 10_000
 /** RFC 4511 §4.14. */
 const startTls = '1.3.6.1.4.1.1466.20037'
 /** Of LDAP, and of the global catalog of Active Directory. */
@@ -71,7 +72,7 @@ interface Speaking {
 }
 
 /** Returns the library's client on an open socket. It never connects again: that connection would not be bound. */
-const speakOn = (socket: Socket): Speaking => {
+const speakOn = (socket: Socket, requestMilliseconds: number): Speaking => {
   const stream = new MessageStream(socket)
   let isTaken = false
   const client = new Client({
@@ -88,8 +89,8 @@ const speakOn = (socket: Socket): Speaking => {
 }
 
 /** Asks for encryption. Everything that was read before it is dropped with the client that has read it. */
-const negotiate = async (socket: Socket): Promise<Socket> => {
-  const { client, stream } = speakOn(socket)
+const negotiate = async (socket: Socket, requestMilliseconds: number): Promise<Socket> => {
+  const { client, stream } = speakOn(socket, requestMilliseconds)
   try {
     await client.exop(startTls)
   } catch (error) {
@@ -118,7 +119,7 @@ const bindAsService = async (client: Client, { bindDn, secret }: DirectoryClient
 
 /** Runs work on a connection of its own, which ends with it. Only checked addresses are connected to. */
 export const makeConnect =
-  ({ policy, allowance }: ConnectionOptions) =>
+  ({ policy, allowance, requestMilliseconds = defaultMilliseconds }: ConnectionOptions) =>
   async <A>(
     of: DirectoryClient,
     signal: AbortSignal,
@@ -136,9 +137,9 @@ export const makeConnect =
     signal.addEventListener('abort', onAbort)
     try {
       await opened(plain, 'connect', opening)
-      const ready = encryption === 'starttls' ? await negotiate(plain) : plain
+      const ready = encryption === 'starttls' ? await negotiate(plain, requestMilliseconds) : plain
       const socket = encryption === 'none' ? ready : await secured(ready, host, of.options.authorities, opening)
-      const { client, stream } = speakOn(socket)
+      const { client, stream } = speakOn(socket, requestMilliseconds)
       return await work({ client, beginAnswer: () => stream.beginAnswer() }, () => bindAsService(client, of))
     } finally {
       signal.removeEventListener('abort', onAbort)

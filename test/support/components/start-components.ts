@@ -59,6 +59,7 @@ const starters: Readonly<Record<ComponentName, (say: Say, environment: NodeJS.Pr
   'last-release': async () => ({ environment: {} }),
   haproxy: async () => ({ environment: {} }),
   keycloak: async () => ({ environment: {} }),
+  samba: async () => ({ environment: {} }),
   // Each test file starts a directory of its own.
   slapd: async (say) => {
     await findSlapd(say)
