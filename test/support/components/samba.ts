@@ -42,7 +42,9 @@ export const startDomainController = async (say: Say = sayOnStderr): Promise<Dom
   const name = `/domain-${process.pid}`
   const [folder, run] = [join(root, name), createRunFolder('samba')]
   await mkdir(folder)
-  const address = `127.77.${randomInt(256)}.${randomInt(1, 255)}`
+  // A certificate is kept for each of them.
+  const host = randomInt(1, 17)
+  const address = `127.77.0.${host}`
   const chroot = findExecutable('chroot', ['/usr/sbin']) ?? 'chroot'
   const inRoot = (...words: readonly string[]) => mustRun(chroot, [root, ...words])
   const option = (text: string): string => `--option=${text}`
@@ -62,7 +64,7 @@ export const startDomainController = async (say: Say = sayOnStderr): Promise<Dom
       option('bind interfaces only=yes'),
     ),
   )
-  const { certificatePem, keyPem } = await makeServerCertificate('samba', `IP:${address}`)
+  const { certificatePem, keyPem } = await makeServerCertificate(`samba-${host}`, `IP:${address}`)
   for (const [file, text] of [
     ['cert.pem', certificatePem],
     ['key.pem', keyPem],
