@@ -1,6 +1,7 @@
 // process: waiting - waits for a directory
 import { Attribute, Change } from 'ldapts'
 import fc from 'fast-check'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { mostEnds } from '../../core/identity-providers/directories/comparisons.ts'
 import { needing } from '../support/components/needing.ts'
 import type { Browser } from './sign-in.fixture.ts'
@@ -172,6 +173,16 @@ test.serial('groups are applied again, in pages', async (t) => {
   })
   await fixture.compare()
   t.true(await isMember('f-11'))
+})
+
+test.serial('people of a host that was entered before lose access by a comparison', async (t) => {
+  const id = await connect('h')
+  const browser = await signIn(id, 'h-before')
+  const database = await openDatabase(fixture.service.databaseUrl)
+  await database.query((k) => k('external_accounts').where('provider_id', id).update({ issuer: 'ldap://before.test' }))
+  await database.close()
+  await fixture.compare()
+  t.false(await isIn(browser))
 })
 
 test.serial('a directory of an organization decides nothing about site admins', async (t) => {

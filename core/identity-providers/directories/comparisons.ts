@@ -110,16 +110,15 @@ const compare = async (
     const last = page.at(-1)
     if (last === undefined) return right({ people, gone })
     after = last.id
-    // People of a server that was entered before are not known to this one.
-    const accounts = page.filter((account) => account.issuer === issuer)
-    if (accounts.length === 0) continue
-    const subjects = accounts.map(({ subject }) => subject)
-    const read = await deps.directories.read(directory, subjects, service)
+    people += page.length
+    // This server says nothing of the people of one that was entered before: they are gone, if an administrator agrees.
+    const isOwn = (account: ExternalAccount): boolean => account.issuer === issuer
+    const subjects = page.filter(isOwn).map(({ subject }) => subject)
+    const read = subjects.length === 0 ? right([]) : await deps.directories.read(directory, subjects, service)
     if (isLeft(read)) return read
     const found = new Map(read.right.map((person) => [person.subject, person]))
-    people += accounts.length
-    for (const account of accounts) {
-      const person = found.get(account.subject)
+    for (const account of page) {
+      const person = isOwn(account) ? found.get(account.subject) : undefined
       if (person === undefined || person.isDisabled) gone.push(account)
       else await applyGroups(deps, call, provider, account, person)
     }
