@@ -136,6 +136,8 @@ export interface EgressAllowance {
   /** Compares the name only, before it is resolved. */
   hasHost(url: URL): boolean
   hasAddress(address: string): boolean
+  /** Reports whether the host is listed with this port: the operator means a service that is not one of the web. */
+  hasPort(url: URL): boolean
 }
 
 const hostPattern =
@@ -165,14 +167,16 @@ export const readEgressTarget = (text: string): EgressTarget | undefined => {
 
 const portOf = (url: URL): number => (url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port))
 
+const isHost = (url: URL, target: Extract<EgressTarget, { readonly kind: 'host' }>): boolean => {
+  const name = url.hostname.toLowerCase().replace(/\.$/, '')
+  if (target.port !== undefined && target.port !== portOf(url)) return false
+  return target.isWildcard ? name.endsWith(`.${target.host}`) : name === target.host
+}
+
 export const makeEgressAllowance = (targets: readonly EgressTarget[]): EgressAllowance => ({
-  hasHost: (url) => {
-    const name = url.hostname.toLowerCase().replace(/\.$/, '')
-    return targets.some((target) => {
-      if (target.kind !== 'host' || (target.port !== undefined && target.port !== portOf(url))) return false
-      return target.isWildcard ? name.endsWith(`.${target.host}`) : name === target.host
-    })
-  },
+  hasHost: (url) => targets.some((target) => target.kind === 'host' && isHost(url, target)),
+  hasPort: (url) =>
+    targets.some((target) => target.kind === 'host' && target.port !== undefined && isHost(url, target)),
   hasAddress: (address) => {
     const parsed = kindOf(address) === undefined ? undefined : parseAddress(address)
     if (parsed === undefined) return false

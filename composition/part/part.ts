@@ -76,6 +76,8 @@ export interface DemoWorld {
   readonly clients: readonly DemoOrganization[]
   /** Kubeconfigs of a hub and of a cluster that becomes its spoke. Without them no connection is made. */
   readonly hub: DemoHub | undefined
+  /** The address of an identity provider that people sign in with: an issuer, or that of a directory. */
+  readonly identityProvider: string | undefined
   readonly now: Date
   /** The ports of the open parts. */
   readonly container: Container
@@ -125,7 +127,7 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   /** Adds what belongs to the part to the demonstration of `moorage demo seed`. Parts run in their order. */
   readonly demo?: DemoSeeder
   /** Removes what `demo` has made outside of the database, before `moorage demo reset` empties it. In reverse order. */
-  readonly demoRemoval?: (world: Omit<DemoWorld, 'hub' | 'passwordOf'>) => Promise<void>
+  readonly demoRemoval?: (world: Omit<DemoWorld, 'hub' | 'identityProvider' | 'passwordOf'>) => Promise<void>
   /** Commands, `moorage <part> …`. Their modules are loaded when they run. */
   readonly commands?: Describe
   /** Checks of `/readyz`. */

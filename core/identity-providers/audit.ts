@@ -13,6 +13,8 @@ export const auditOfProvider = defineAudit(
     'identity_provider.deleted',
     'identity_provider.logged_out',
     'identity_provider.groups_unknown',
+    'identity_provider.ends_withheld',
+    'identity_provider.ends_confirmed',
   ],
   ({ id, name, orgId }: Pick<Provider, 'id' | 'name' | 'orgId'>) => ({
     objectId: id,

@@ -11,6 +11,12 @@ export const ProviderChanged = defineFailure(
   'Conflict',
   'Another request changed the identity provider at the same moment; nothing was changed.',
 )
+/** There are not as many ends of access to confirm as the request says. */
+export const NothingWithheld = defineFailure(
+  'NothingWithheld',
+  'Conflict',
+  'The last comparison with the directory withheld another number of ends of access, or none.',
+)
 /** The deployment does not let organizations have providers. */
 export const ProvidersNotAllowed = defineFailure(
   'ProvidersNotAllowed',

@@ -9,6 +9,9 @@ import { portKey } from '../kernel/port-key.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
+  DirectoryClient,
+  DirectoryEntry,
+  DirectoryPerson,
   DomainId,
   ExternalAccount,
   ExternalAccountId,
@@ -33,7 +36,7 @@ export const ProviderNameTaken = defineFailure(
 /** The provider does not answer, or not as a provider does. Nothing is wrong with the person who signs in. */
 export const ProviderUnavailable = defineFailure(
   'ProviderUnavailable',
-  'Upstream',
+  'BadGateway',
   'The identity provider does not answer, or its answer cannot be used.',
 )
 /** The provider's answer to a sign-in, or its logout token, is not accepted. */
@@ -133,6 +136,42 @@ export interface Renewal {
   readonly hasGroupsOverage: boolean
 }
 
+/** Who waits for a search in a directory, for the fair queue. */
+export interface DirectoryCall {
+  /** The address of the caller; undefined for the service itself. */
+  readonly sourceIp: string | undefined
+  readonly signal: AbortSignal
+}
+
+/**
+ * Directories by LDAP. Every connection goes through the guard of connections to outside, since an owner of an
+ * organization chooses the address. Referrals are not followed. Each call has a time limit, and what a server sends is
+ * bounded. ProviderUnavailable says for the owner what is wrong; callers without rights must not see its text.
+ */
+export interface DirectorySearch {
+  /** Returns what is wrong with a filter of people or groups. @param hasName whether it may have `%s`. */
+  filterProblem(filter: string, hasName: boolean): string | undefined
+  /** Looks whether at least one person is found. Failure: ProviderUnavailable. */
+  check(of: DirectoryClient, call: DirectoryCall): Outcome<Away, void>
+  /** Finds the only entry of a name; undefined if there is none or more than one. Failure: ProviderUnavailable. */
+  find(of: DirectoryClient, login: string, call: DirectoryCall): Outcome<Away, DirectoryEntry | undefined>
+  /**
+   * Binds as the entry and reads it again. Undefined: the password is wrong, or the entry is no longer there. Without an
+   * entry it binds with a name that does not exist, which takes as long. Failure: ProviderUnavailable.
+   */
+  authenticate(
+    of: DirectoryClient,
+    presented: { readonly entry: DirectoryEntry | undefined; readonly password: Secret },
+    call: DirectoryCall,
+  ): Outcome<Away, DirectoryPerson | undefined>
+  /**
+   * Reads the entries with these subjects. An entry that is left out is not there, or no longer one of a person.
+   * Failure: ProviderUnavailable, also if the answer is not complete.
+   */
+  read(of: DirectoryClient, subjects: readonly string[], call: DirectoryCall): Outcome<Away, readonly DirectoryPerson[]>
+}
+export const DirectorySearchPort = portKey<DirectorySearch>('identityProviders.DirectorySearch')
+
 /** Looks for the proof that a domain belongs to an organization. */
 export interface DomainProofs {
   /**
@@ -173,6 +212,16 @@ export interface ProviderStore {
   remove(owner: ProviderOwner, id: ProviderId): Promise<boolean>
   /** Counts the active providers by how the last request to them went, for the metrics. */
   states(): Promise<{ readonly working: number; readonly failing: number; readonly unused: number }>
+  /** Returns at most `limit` active directories whose comparison is due, the longest due first. */
+  dueDirectories(now: Date, limit: number): Promise<readonly Provider[]>
+  /** Postpones a comparison that was due at `from`. Returns false if another instance took it. */
+  claimCheck(id: ProviderId, from: Date, to: Date): Promise<boolean>
+  /** Records a comparison that has ended. A confirmation is used up. */
+  markCompared(id: ProviderId, withheldEnds: number, at: Date): Promise<void>
+  /** Confirms the ends that were withheld, if they are still as many. The next comparison is due at once. */
+  confirmEnds(owner: ProviderOwner, id: ProviderId, ends: number, at: Date): Promise<boolean>
+  /** The oldest due comparison, and the ends that are withheld, for the metrics. */
+  directoryState(): Promise<{ readonly oldestDue: Date | undefined; readonly withheldEnds: number }>
   /** Records how the last request to the provider went. It is a mark, not a change: the version stays. */
   mark(id: ProviderId, problem: string, at: Date): Promise<void>
 }
@@ -212,6 +261,8 @@ export interface ExternalAccountStore {
   replaceToken(id: ExternalAccountId, before: Uint8Array, after: Uint8Array): Promise<void>
   /** Records that the provider no longer lets the person in. */
   markEnded(id: ExternalAccountId, at: Date): Promise<void>
+  /** Returns the links of a provider that are in force, by id, those after `after`. */
+  inForce(providerId: ProviderId, after: number, limit: number): Promise<readonly ExternalAccount[]>
   /** Returns the oldest due check, for the metrics. */
   oldestDue(): Promise<Date | undefined>
 }
@@ -309,12 +360,14 @@ export interface ProviderSettings {
   readonly checkSeconds: number
   /** Whether organizations may have providers of their own. */
   readonly allowsOrganizations: boolean
+  /** The share of a directory's people who may lose access by one comparison. */
+  readonly endPercent: number
 }
 export const ProviderSettingsPort = portKey<ProviderSettings>('identityProviders.Settings')
 
 /** Counts sign-ins and checks, for the metrics. */
 export interface ProviderCounters {
   signIn(providerId: ProviderId | undefined, outcome: string): void
-  check(outcome: 'renewed' | 'ended' | 'unavailable'): void
+  check(outcome: 'renewed' | 'ended' | 'unavailable' | 'withheld'): void
 }
 export const ProviderCountersPort = portKey<ProviderCounters>('identityProviders.Tally')

@@ -1,6 +1,13 @@
 import type { SealedPlace, Secret, SecretBox } from '../kernel/secret.ts'
 import type { ProviderOwner } from './ports.ts'
-import type { ExternalAccount, ExternalSession, Provider, ProviderClient, SignInAttempt } from './types.ts'
+import type {
+  DirectoryClient,
+  ExternalAccount,
+  ExternalSession,
+  Provider,
+  ProviderClient,
+  SignInAttempt,
+} from './types.ts'
 
 const secretPlace = (owner: ProviderOwner, ref: string): SealedPlace => ({
   table: 'identity_providers',
@@ -16,6 +23,9 @@ export const sealClientSecret = (
   plain: Secret,
 ): Promise<Uint8Array> => box.seal(plain, secretPlace(owner, ref))
 
+const openSecret = async (box: SecretBox, { sealedSecret, orgId, ref }: Provider): Promise<Secret | undefined> =>
+  sealedSecret === undefined ? undefined : box.open(sealedSecret, secretPlace(orgId, ref))
+
 /** Returns the function that opens the secret of a provider, for requests to it. */
 export const makeClientOf =
   (box: SecretBox) =>
@@ -24,11 +34,20 @@ export const makeClientOf =
     version: provider.version,
     issuer: provider.issuer,
     clientId: provider.clientId,
-    secret:
-      provider.sealedSecret === undefined
-        ? undefined
-        : await box.open(provider.sealedSecret, secretPlace(provider.orgId, provider.ref)),
+    secret: await openSecret(box, provider),
   })
+
+/** Returns the function that opens the password of a directory, for searches; undefined if it is no directory. */
+export const makeDirectoryOf =
+  (box: SecretBox) =>
+  async (provider: Provider): Promise<DirectoryClient | undefined> =>
+    provider.directory && {
+      address: provider.issuer,
+      bindDn: provider.clientId,
+      secret: await openSecret(box, provider),
+      groupsAttribute: provider.options.groupsClaim,
+      options: provider.directory,
+    }
 
 /** Returns where the refresh token of an account is sealed. */
 export const refreshTokenPlace = ({ userId, ref }: Pick<ExternalAccount, 'ref' | 'userId'>): SealedPlace => ({

@@ -12,6 +12,40 @@ export interface GroupRule {
   readonly teamId: TeamId
 }
 
+/** The protocol of a provider: OpenID Connect, or LDAP. It never changes. */
+export type ProviderKind = 'oidc' | 'ldap'
+
+/** The attributes by which directories name an entry for ever, also after it is renamed. */
+export type EntryIdAttribute = 'entryUUID' | 'objectGUID' | 'nsUniqueId'
+
+/** What an owner decides about a directory. DNs and filters have the forms of RFC 4514 and RFC 4515. */
+export interface DirectoryOptions {
+  /** Whether a connection to `ldap://` is encrypted before anything is sent. `ldaps://` is encrypted from the start. */
+  readonly usesStartTls: boolean
+  /** Certificates of authorities, in PEM; empty for those of the system. */
+  readonly authorities: string
+  readonly userBase: string
+  /** Which entries are people. `%s` stands for the name that a person enters; without it, the login is compared. */
+  readonly userFilter: string
+  readonly idAttribute: EntryIdAttribute
+  readonly loginAttribute: string
+  readonly mailAttribute: string
+  readonly nameAttribute: string
+  /** Empty if `nameAttribute` has the whole name. */
+  readonly surnameAttribute: string
+  /** Whether only administrators of the directory write its addresses. */
+  readonly trustsMail: boolean
+  /** Where groups are; empty if they are not searched for. */
+  readonly groupBase: string
+  readonly groupFilter: string
+  /** The attribute of a group with the DNs of its members; `memberUid` has their logins. */
+  readonly memberAttribute: string
+  /** How members of a group that is in another group are found: by searches, or by a matching rule of Active Directory. */
+  readonly nestedGroups: 'none' | 'search' | 'in-chain'
+  /** The number of entries that one search asks for. */
+  readonly pageSize: number
+}
+
 /** What an owner decides about a provider. */
 export interface ProviderOptions {
   /** The scopes that are asked for, in addition to `openid`. */
@@ -20,16 +54,20 @@ export interface ProviderOptions {
   readonly allowsCreation: boolean
   /** Whether a sign-in may be linked to a member of the organization with an address of a verified domain. */
   readonly linksVerifiedDomains: boolean
-  /** The path of the groups in the claims, keys separated by dots: `groups`, `realm_access.roles`; empty for none. */
+  /**
+   * The path of the groups in the claims, keys separated by dots: `groups`, `realm_access.roles`; empty for none. Of a
+   * directory: the attribute of a person with the DNs of groups, `memberOf`.
+   */
   readonly groupsClaim: string
   readonly groupRules: readonly GroupRule[]
   /** The team of every person who signs in; undefined for none. */
   readonly defaultTeamId: TeamId | undefined
 }
 
-/** An identity provider by OpenID Connect, of the site or of one organization. */
+/** An identity provider of the site or of one organization. */
 export interface Provider {
   readonly id: ProviderId
+  readonly kind: ProviderKind
   /** Undefined for a provider of the site. */
   readonly orgId: OrgId | undefined
   /** Unique in the organization, or in the site: lower case. */
@@ -37,23 +75,45 @@ export interface Provider {
   /** What the button of the sign-in page says. */
   readonly displayName: string
   readonly isActive: boolean
-  /** Compared by its characters with the `iss` of tokens. */
+  /** Compared by its characters with the `iss` of tokens. Of a directory: its address. */
   readonly issuer: string
+  /** Of a directory: the DN with which this service searches; empty for anonymous searches. */
   readonly clientId: string
   /** What the sealed secret is bound to. */
   readonly ref: string
   /** Undefined for a public client, which has none. */
   readonly sealedSecret: Uint8Array | undefined
   readonly options: ProviderOptions
+  /** Undefined unless it is a directory. */
+  readonly directory: DirectoryOptions | undefined
   readonly createdAt: Date
   /** When the provider last described itself as it should; undefined before. */
   readonly discoveredAt: Date | undefined
   /** Why the last request to the provider failed; empty if it did not. */
   readonly lastProblem: string
+  /** When the accounts of a directory were last compared with it; undefined before, and for other kinds. */
+  readonly comparedAt: Date | undefined
+  /** How many people would have lost access by the last comparison, which stopped since they were too many. */
+  readonly withheldEnds: number
+  /** How many ends of access an administrator has confirmed for the next comparison. */
+  readonly confirmedEnds: number
+  readonly nextCheckAt: Date | undefined
   readonly version: number
 }
 
-export type ProviderContent = Omit<Provider, 'id' | 'orgId' | 'createdAt' | 'discoveredAt' | 'lastProblem' | 'version'>
+export type ProviderContent = Pick<
+  Provider,
+  | 'kind'
+  | 'name'
+  | 'displayName'
+  | 'isActive'
+  | 'issuer'
+  | 'clientId'
+  | 'ref'
+  | 'sealedSecret'
+  | 'options'
+  | 'directory'
+>
 
 /** The client as which this service is known at a provider. */
 export interface ProviderClient {
@@ -62,6 +122,35 @@ export interface ProviderClient {
   readonly issuer: string
   readonly clientId: string
   readonly secret: Secret | undefined
+}
+
+/** A directory as this service searches it. */
+export interface DirectoryClient {
+  readonly address: string
+  /** Empty for anonymous searches. */
+  readonly bindDn: string
+  readonly secret: Secret | undefined
+  /** The attribute of a person with the DNs of groups; empty for none. */
+  readonly groupsAttribute: string
+  readonly options: DirectoryOptions
+}
+
+/** An entry of a person in a directory. */
+export interface DirectoryEntry {
+  readonly dn: string
+  /** The text of its `EntryIdAttribute`, in lower case. */
+  readonly subject: string
+}
+
+/** What a directory says of a person. */
+export interface DirectoryPerson extends DirectoryEntry {
+  readonly login: string
+  readonly email: string
+  readonly fullName: string
+  /** An administrator of the directory has locked the entry. A lock after wrong passwords does not count. */
+  readonly isDisabled: boolean
+  /** The DNs of the groups; undefined if there are too many, or if the directory shows no groups at all. */
+  readonly groups: readonly string[] | undefined
 }
 
 /** A person of a provider, who is a user here. The key is provider, issuer and subject, never an address. */
@@ -88,7 +177,7 @@ export interface ExternalAccount {
 /** An external account with what its list shows. */
 export interface LinkedAccount {
   readonly account: ExternalAccount
-  readonly provider: Pick<Provider, 'name' | 'displayName' | 'isActive' | 'orgId'>
+  readonly provider: Pick<Provider, 'name' | 'displayName' | 'isActive' | 'orgId' | 'kind'>
 }
 
 /** The session of an external sign-in. */

@@ -7,6 +7,7 @@ import {
   givenText,
   Instant,
   listOf,
+  oneOf,
   optional,
   OrgPathName,
   pathId,
@@ -15,6 +16,7 @@ import {
   SafeInteger,
 } from '../kit/codecs.ts'
 import { path } from '../kit/access.ts'
+import { Directory, DirectoryOption } from './directory-codecs.ts'
 
 /** The cookie that binds a sign-in to the browser in which it began. */
 export const signInCookie = 'moorage_sign_in'
@@ -69,36 +71,44 @@ export const providerFields = {
   ),
   groups_claim: described(
     optional(freeText(255)),
-    'The claim with the groups of a person, or keys separated by dots, as `realm_access.roles`; empty for none.',
+    'The claim with the groups of a person, or keys separated by dots, as `realm_access.roles`; empty for none. Of a ' +
+      'directory: the attribute of a person with the DNs of groups, as `memberOf`.',
   ),
   group_teams: described(
     optional(listOf(GroupTeam, 500)),
-    'Which teams the people of a group belong to; judged at each sign-in and each check.',
+    'Which teams the people of a group belong to; judged at each sign-in and each check. A group of a directory is its ' +
+      'DN.',
   ),
   default_team_id: described(
     optional(SafeInteger),
     'The team of every person who signs in; 0 for none, which is the default.',
   ),
+  directory: described(optional(DirectoryOption), 'What a directory has beside; ignored for OpenID Connect.'),
 }
 
 export const IdentityProviderOption = request(
   {
+    type: described(
+      optional(oneOf('oidc', 'ldap')),
+      'The protocol: OpenID Connect, `oidc`, which is the default, or LDAP, `ldap`. It cannot be changed.',
+    ),
     name: described(
       optional(freeText(40)),
       'The name, unique in the organization: lower-case letters, digits and hyphens. Required for a new provider.',
     ),
     issuer: described(
       optional(freeText(512)),
-      'The issuer of the provider: its address, below which `/.well-known/openid-configuration` is. Required for a ' +
-        'new provider.',
+      'The issuer of the provider: its address, below which `/.well-known/openid-configuration` is. Of a directory: its ' +
+        'address, as `ldaps://ldap.example:636`. Required for a new provider.',
     ),
     client_id: described(
       optional(freeText(255)),
-      'The client as which this service is registered at the provider. Required for a new provider.',
+      'The client as which this service is registered at the provider. Required, unless it is a directory: then the DN ' +
+        'to search with, empty for anonymous searches.',
     ),
     client_secret: described(
       optional(givenText(2000)),
-      'The secret of the client; it is never returned. Empty or absent: unchanged.',
+      'The secret of the client, or the password of the DN; it is never returned. Empty or absent: unchanged.',
     ),
     is_active: described(optional(t.boolean), 'Whether people may sign in with it; true by default.'),
     links_verified_domains: described(
@@ -111,14 +121,29 @@ export const IdentityProviderOption = request(
   'IdentityProviderOption',
 )
 
+/** What answers show of directories. */
+export const shownDirectory = {
+  directory: described(optional(Directory), 'What a directory has beside; absent for OpenID Connect.'),
+  compared_at: described(optional(Instant), 'When the people of a directory were last compared with it.'),
+  withheld_ends: described(
+    SafeInteger,
+    'How many people would have lost access by the last comparison, which stopped since they were too many; 0 for none.',
+  ),
+}
+
+export const ConfirmEndsOption = request(
+  { ends: described(SafeInteger, 'The number of `withheld_ends`, as it was seen.') },
+  'ConfirmEndsOption',
+)
+
 export const IdentityProvider = answer(
   {
     id: described(SafeInteger, 'The id of the provider, from 1.'),
     name: described(t.string, 'The name, unique in the organization.'),
     display_name: described(t.string, 'What the button of the sign-in page says.'),
-    type: described(t.string, 'The protocol: `oidc`.'),
-    issuer: described(t.string, 'The issuer of the provider.'),
-    client_id: described(t.string, 'The client as which this service is registered at the provider.'),
+    type: described(t.string, 'The protocol: `oidc` or `ldap`.'),
+    issuer: described(t.string, 'The issuer of the provider, or the address of the directory.'),
+    client_id: described(t.string, 'The client as which this service is registered, or the DN to search with.'),
     has_client_secret: described(t.boolean, 'Whether a client secret is stored.'),
     is_active: described(t.boolean, 'Whether people may sign in with it.'),
     links_verified_domains: described(t.boolean, 'Whether members are linked by addresses of verified domains.'),
@@ -127,6 +152,7 @@ export const IdentityProvider = answer(
     groups_claim: described(t.string, 'The claim with the groups of a person; empty for none.'),
     group_teams: described(t.readonlyArray(ShownGroupTeam), 'Which teams the people of a group belong to.'),
     default_team_id: described(SafeInteger, 'The team of every person who signs in; 0 for none.'),
+    ...shownDirectory,
     redirect_uri: described(t.string, 'The redirect URI to register at the provider.'),
     initiate_login_uri: described(t.string, 'Where the provider may begin a sign-in.'),
     backchannel_logout_uri: described(t.string, 'Where the provider reports that a session is over.'),
@@ -152,6 +178,7 @@ export const providerExample = {
   groups_claim: 'groups',
   group_teams: [{ group: '/platform/admins', team_id: 40 }],
   default_team_id: 0,
+  withheld_ends: 0,
   redirect_uri: 'https://platform.example/user/oauth2/3/callback',
   initiate_login_uri: 'https://platform.example/user/oauth2/3',
   backchannel_logout_uri: 'https://platform.example/api/v1/user/oauth2/3/logout',
@@ -248,6 +275,14 @@ export const SignInAnswerOption = request(
   },
   'SignInAnswerOption',
 )
+export const DirectorySignInOption = request(
+  {
+    state: described(freeText(512), 'The parameter `state` of the address at which the sign-in began.'),
+    username: described(freeText(255), 'The name of the person in the directory.'),
+    password: described(givenText(1000), 'The password of the person in the directory.'),
+  },
+  'DirectorySignInOption',
+)
 export const CodeOption = request(
   { passCode: described(freeText(255), 'A one-time code or a recovery code.') },
   'SignInCodeOption',
@@ -279,7 +314,7 @@ export const AccountLink = answer(
   {
     loginSourceID: described(SafeInteger, 'The id of the identity provider.'),
     externalID: described(t.string, 'The identifier of the person at the provider.'),
-    type: described(SafeInteger, 'The kind of the provider: 6, OAuth2.'),
+    type: described(SafeInteger, 'The kind of the provider: 2, LDAP, or 6, OAuth2.'),
     providerDisplayName: described(t.string, 'The name of the provider for people.'),
     isActived: described(t.boolean, 'Whether people may sign in with the provider.'),
     isSyncEnabled: described(t.boolean, 'Whether the service checks that the provider still lets the person in.'),

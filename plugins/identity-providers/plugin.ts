@@ -1,5 +1,5 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { accessCheckGroup, providerUpkeepGroup } from './checks.job.ts'
+import { accessCheckGroup, directoryGroup, providerUpkeepGroup } from './checks.job.ts'
 import { orgDomainGroup, orgLocalSignInGroup, orgProviderGroup } from './providers.handlers.ts'
 import { externalLogoutGroup, externalSignInGroup, linkGroup } from './sign-in.handlers.ts'
 import { siteLocalSignInGroup, siteProviderGroup } from './site.handlers.ts'
@@ -19,6 +19,7 @@ export const identityProvidersPlugin = definePlugin({
     siteProviderGroup,
     siteLocalSignInGroup,
     accessCheckGroup,
+    directoryGroup,
     providerUpkeepGroup,
   ],
 })

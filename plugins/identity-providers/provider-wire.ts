@@ -3,12 +3,13 @@ import type { ProviderForm } from '../../core/identity-providers/providers/provi
 import type { Provider } from '../../core/identity-providers/types.ts'
 import { optionalSecret } from '../../core/kernel/secret.ts'
 import type { IdentityProviderOption } from './codecs.ts'
+import { directoryForm, directoryWire } from './directory-codecs.ts'
 
 type Option = t.TypeOf<typeof IdentityProviderOption>
 
 export type CommonFields = Pick<
   Option,
-  'display_name' | 'scopes' | 'allows_creation' | 'groups_claim' | 'group_teams' | 'default_team_id'
+  'display_name' | 'scopes' | 'allows_creation' | 'groups_claim' | 'group_teams' | 'default_team_id' | 'directory'
 >
 
 /** Returns the fields that the forms of all providers have in common. */
@@ -19,10 +20,15 @@ export const commonForm = (sent: CommonFields): ProviderForm => ({
   groupsClaim: sent.groups_claim,
   groupRules: sent.group_teams?.map(({ group, team_id }) => ({ group, teamId: team_id })),
   defaultTeamId: sent.default_team_id === 0 ? null : sent.default_team_id,
+  directory: directoryForm(sent.directory),
 })
+
+/** Kinds of sources in the wider interface. */
+export const sourceTypes = { ldap: 2, oidc: 6 } as const
 
 export const formOf = (sent: Option): ProviderForm => ({
   ...commonForm(sent),
+  kind: sent.type,
   name: sent.name,
   issuer: sent.issuer,
   clientId: sent.client_id,
@@ -43,7 +49,7 @@ export const providerWire = (provider: Provider, baseUrl: string) => ({
   id: provider.id,
   name: provider.name,
   display_name: provider.displayName,
-  type: 'oidc',
+  type: provider.kind,
   issuer: provider.issuer,
   client_id: provider.clientId,
   has_client_secret: provider.sealedSecret !== undefined,
@@ -54,6 +60,9 @@ export const providerWire = (provider: Provider, baseUrl: string) => ({
   groups_claim: provider.options.groupsClaim,
   group_teams: provider.options.groupRules.map(({ group, teamId }) => ({ group, team_id: teamId })),
   default_team_id: provider.options.defaultTeamId ?? 0,
+  directory: provider.directory && directoryWire(provider.directory),
+  compared_at: provider.comparedAt,
+  withheld_ends: provider.withheldEnds,
   ...addressesOf(provider, baseUrl),
   last_problem: provider.lastProblem,
   created_at: provider.createdAt,

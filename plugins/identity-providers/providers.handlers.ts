@@ -1,6 +1,8 @@
+import { makeConfirmEnds } from '../../core/identity-providers/directories/comparisons.ts'
 import { makeAddDomain, makeRemoveDomain, makeVerifyDomain } from '../../core/identity-providers/domains/domains.ts'
 import { makeShowLocalSignIn, makeSwitchLocalSignIn } from '../../core/identity-providers/local-sign-in.ts'
 import {
+  DirectorySearchPort,
   DomainProofsPort,
   DomainStorePort,
   ExternalAccountStorePort,
@@ -35,6 +37,7 @@ import {
   addOrgDomain,
   changeOrgProvider,
   checkOrgProvider,
+  confirmOrgEnds,
   createOrgProvider,
   getOrgLocalSignIn,
   getOrgProvider,
@@ -57,6 +60,7 @@ export const checkWire = ({ issuer, hasEndSession, hasBackChannelLogout, scopes 
 export const orgProviderGroup = defineGroup({
   needs: {
     clock: ClockPort,
+    directories: DirectorySearchPort,
     entropy: EntropyPort,
     identity: IdentitySettingsPort,
     openIdConnect: OpenIdConnectPort,
@@ -92,6 +96,9 @@ export const orgProviderGroup = defineGroup({
       handle(checkOrgProvider, makeCheckProvider(given), {
         input: ({ grant, params }) => ({ owner: orgOf(grant), ref: { id: params.id } }),
         reply: checkWire,
+      }),
+      handle(confirmOrgEnds, makeConfirmEnds(given), {
+        input: ({ grant, params, body }) => ({ owner: orgOf(grant), id: params.id, ends: body.ends }),
       }),
     ]
   },

@@ -2,6 +2,7 @@ import {
   DomainNotProven,
   DomainRefused,
   LocalSignInNeeded,
+  NothingWithheld,
   OrganizationDomainMissing,
   ProviderChanged,
   ProviderRefused,
@@ -13,6 +14,7 @@ import { empty, json, list } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
   checkExample,
+  ConfirmEndsOption,
   domainExample,
   DomainOption,
   IdentityProvider,
@@ -63,8 +65,8 @@ export const createOrgProvider = route({
   path: providersPath,
   summary: 'Add an identity provider to an organization',
   description:
-    'An OpenID Connect provider. Register the returned `redirect_uri` at it, then check it. Returns 403 where the ' +
-    'operator lets the site alone have providers.',
+    'An OpenID Connect provider, or a directory. Register the returned `redirect_uri` at an OpenID Connect provider. ' +
+    'Then check it. Returns 403 where the operator lets the site alone have providers.',
   refusesSudo: true,
   body: body(IdentityProviderOption, sent),
   ok: json(201, IdentityProvider, providerExample, 'Created'),
@@ -85,7 +87,9 @@ export const changeOrgProvider = providerRoute({
   method: 'PATCH',
   path: `${providersPath}/{id}`,
   summary: 'Change an identity provider; omitted fields do not change',
-  description: 'The client secret must be sent again if the issuer changes: it would be sent to the new address.',
+  description:
+    'The client secret must be sent again if the issuer or its encryption changes: it would be sent to the new address. ' +
+    'The host of a directory names its people: those of another host are others.',
   refusesSudo: true,
   body: body(IdentityProviderOption, { is_active: false }),
   ok: json(200, IdentityProvider, providerExample),
@@ -107,9 +111,24 @@ export const checkOrgProvider = providerRoute({
   method: 'POST',
   path: `${providersPath}/{id}/check`,
   summary: 'Ask an identity provider for its description',
-  description: 'Returns 424 with a sentence that says what is wrong if the provider cannot be used.',
+  description:
+    'Searches a directory for a person. Returns 502 with a sentence that says what is wrong if the provider cannot be used.',
   ok: json(200, ProviderCheck, checkExample),
   failures: [ProviderUnavailable],
+})
+
+export const confirmOrgEnds = providerRoute({
+  id: 'identityProviders.confirmEnds',
+  method: 'POST',
+  path: `${providersPath}/{id}/confirm-ends`,
+  summary: 'Confirm that people who left a directory lose access',
+  description:
+    'A comparison with a directory that lacks too many people ends nothing, and says so in `withheld_ends`. This lets ' +
+    'the next comparison, which begins at once, end as many. Returns 409 if the number is another one by now.',
+  refusesSudo: true,
+  body: body(ConfirmEndsOption, { ends: 12 }),
+  ok: empty(204),
+  failures: [NothingWithheld],
 })
 
 export const getOrgLocalSignIn = route({

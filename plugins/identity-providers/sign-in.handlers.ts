@@ -1,9 +1,10 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { CallerProofsPort, SessionOpeningPort } from '../../core/identity/access-ports.ts'
-import { AllowancesPort } from '../../core/identity/attempt-ports.ts'
+import { AllowancesPort, AttemptThrottlePort } from '../../core/identity/attempt-ports.ts'
 import { CsrfTokensPort, IdentitySettingsPort, TokenDigestPort, UserFounderPort } from '../../core/identity/ports.ts'
 import type { CsrfTokens, IdentitySettings } from '../../core/identity/ports.ts'
 import {
+  DirectorySearchPort,
   ExternalAccountStorePort,
   ExternalSessionStorePort,
   OpenIdConnectPort,
@@ -13,6 +14,7 @@ import {
   ProviderUnitOfWorkPort,
   SignInAttemptStorePort,
 } from '../../core/identity-providers/ports.ts'
+import { makeFinishWithPassword } from '../../core/identity-providers/directories/password-sign-in.ts'
 import type { BegunSignIn } from '../../core/identity-providers/sign-in/attempts.ts'
 import { attemptSeconds, makeBeginSignIn } from '../../core/identity-providers/sign-in/attempts.ts'
 import { makeFindProvider, makeListButtons } from '../../core/identity-providers/sign-in/discovery.ts'
@@ -23,7 +25,7 @@ import { makeFinishSignIn, makeFinishWithCode } from '../../core/identity-provid
 import type { LinkedAccount, Provider, ProviderId } from '../../core/identity-providers/types.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import { pageWithin } from '../../core/kernel/page.ts'
-import { EntropyPort, optionalSecret, SecretBoxPort } from '../../core/kernel/secret.ts'
+import { EntropyPort, optionalSecret, secret, SecretBoxPort } from '../../core/kernel/secret.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { AddressReaderPort } from '../../core/organizations/invitations/ports.ts'
 import { ProvidedMembershipsPort } from '../../core/organizations/ports.ts'
@@ -32,6 +34,7 @@ import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import type { CookieChange } from '../kit/reply.ts'
 import { signInCookie } from './codecs.ts'
+import { sourceTypes } from './provider-wire.ts'
 import {
   backChannelLogout,
   beginLink,
@@ -39,6 +42,7 @@ import {
   findSignInProvider,
   finishSignIn,
   finishWithCode,
+  finishWithPassword,
   getEndSession,
   listLinks,
   listSignInProviders,
@@ -90,10 +94,12 @@ export const externalSignInGroup = defineGroup({
     addresses: AddressReaderPort,
     allowances: AllowancesPort,
     csrf: CsrfTokensPort,
+    directories: DirectorySearchPort,
     founder: UserFounderPort,
     memberships: ProvidedMembershipsPort,
     sessionOpening: SessionOpeningPort,
     settings: ProviderSettingsPort,
+    throttle: AttemptThrottlePort,
     unitOfWork: ProviderUnitOfWorkPort,
   },
   routes: ({ identity, csrf, ...given }) => {
@@ -121,6 +127,16 @@ export const externalSignInGroup = defineGroup({
         input: ({ params, body: { state, code, iss, error }, cookie }) => ({
           providerId: params.id,
           answer: { state, code, iss, error },
+          browserKey: cookie,
+        }),
+        reply,
+      }),
+      handle(finishWithPassword, makeFinishWithPassword(deps), {
+        input: ({ params, body: { state, username, password }, cookie }) => ({
+          providerId: params.id,
+          state,
+          username,
+          password: secret(password),
           browserKey: cookie,
         }),
         reply,
@@ -155,16 +171,13 @@ export const externalLogoutGroup = defineGroup({
   ],
 })
 
-/** Kinds of sources in the wider interface. */
-export const oauth2Type = 6
-
 const linkWire = ({ account, provider }: LinkedAccount) => ({
   loginSourceID: account.providerId,
   externalID: account.subject,
-  type: oauth2Type,
+  type: sourceTypes[provider.kind],
   providerDisplayName: provider.displayName,
   isActived: provider.isActive,
-  isSyncEnabled: account.nextCheckAt !== undefined,
+  isSyncEnabled: account.nextCheckAt !== undefined || (provider.kind === 'ldap' && account.endedAt === undefined),
 })
 
 const proofOf = ({

@@ -23,6 +23,7 @@ import {
   BeginSignInOption,
   BegunSignIn,
   CodeOption,
+  DirectorySignInOption,
   EndSession,
   linkExample,
   LinkProof,
@@ -71,7 +72,9 @@ export const beginSignIn = signInRoute({
   method: 'POST',
   path: '/user/oauth2/{id}',
   summary: 'Begin a sign-in with an identity provider',
-  description: `Returns the address at which the browser continues. ${cookieText}`,
+  description:
+    `Returns the address at which the browser continues: of a directory, the page of this service that asks for the ` +
+    `name and the password. ${cookieText}`,
   beforePasswordChange: true,
   readsCookie: signInCookie,
   body: body(BeginSignInOption, {}, { whenAbsent: {} }),
@@ -104,6 +107,22 @@ export const finishSignIn = signInRoute({
   body: body(SignInAnswerOption, { state: 'Xk3...', code: 'SplxlOBeZQQYbYS6WxSbIA', iss: 'https://login.example' }),
   ok: jsonWithCookies(200, SignedIn, signedInExample),
   failures: [...finishFailures, SecondFactorNeeded],
+})
+
+export const finishWithPassword = signInRoute({
+  id: 'identityProviders.finishWithPassword',
+  method: 'POST',
+  path: '/user/oauth2/{id}/password',
+  summary: 'Complete a sign-in with a directory by a name and a password',
+  description:
+    'For providers of LDAP, with the `state` of the returned address, from the browser in which the sign-in began. Sets ' +
+    'the cookies of a session. A wrong password may be entered again; after many, wait. Returns 405 with the code ' +
+    '`SecondFactorNeeded` for an account with a second factor, as for other providers.',
+  beforePasswordChange: true,
+  readsCookie: signInCookie,
+  body: body(DirectorySignInOption, { state: 'Xk3...', username: 'ada', password: 'a long passphrase' }),
+  ok: jsonWithCookies(200, SignedIn, signedInExample),
+  failures: [...finishFailures, SecondFactorNeeded, TooManyAttempts],
 })
 
 export const finishWithCode = signInRoute({

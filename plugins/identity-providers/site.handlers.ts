@@ -1,7 +1,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
+import { makeConfirmEnds } from '../../core/identity-providers/directories/comparisons.ts'
 import { makeShowLocalSignIn, makeSwitchLocalSignIn } from '../../core/identity-providers/local-sign-in.ts'
 import { ProviderRefused } from '../../core/identity-providers/failures.ts'
 import {
+  DirectorySearchPort,
   ExternalAccountStorePort,
   ExternalSessionStorePort,
   LocalSignInStorePort,
@@ -10,7 +12,6 @@ import {
   ProviderStorePort,
   ProviderUnitOfWorkPort,
 } from '../../core/identity-providers/ports.ts'
-import type { ProviderForm } from '../../core/identity-providers/providers/provider-form.ts'
 import {
   makeCheckProvider,
   makeCreateProvider,
@@ -28,15 +29,15 @@ import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { EntropyPort, optionalSecret, SecretBoxPort } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import type { CommonFields } from './provider-wire.ts'
-import { commonForm, providerWire } from './provider-wire.ts'
+import { providerWire, sourceTypes } from './provider-wire.ts'
 import { checkWire } from './providers.handlers.ts'
-import { oauth2Type } from './sign-in.handlers.ts'
-import type { AuthSourceBody } from './site.routes.ts'
+import type { SentForm } from './site-wire.ts'
+import { authForm, sourceWire } from './site-wire.ts'
 import {
   changeApp,
   changeAuth,
   checkAuth,
+  confirmEnds,
   createApp,
   createAuth,
   getAuth,
@@ -48,58 +49,6 @@ import {
   removeAuth,
   setSiteLocalSignIn,
 } from './site.routes.ts'
-
-const protocol = 'openidConnect'
-const descriptionEnd = /\/\.well-known\/openid-configuration$/
-
-const sourceWire = (provider: Provider, baseUrl: string): AuthSourceBody => {
-  const {
-    name,
-    issuer,
-    client_id,
-    is_active,
-    type: _,
-    links_verified_domains: __,
-    created_at: ___,
-    ...shown
-  } = providerWire(provider, baseUrl)
-  return {
-    ...shown,
-    name,
-    type: oauth2Type,
-    isActive: is_active,
-    isSyncEnabled: true,
-    oauth2Provider: protocol,
-    oauth2Key: client_id,
-    openIDConnectAutoDiscoveryURL: issuer,
-  }
-}
-
-interface SentAuth extends CommonFields {
-  readonly name: string
-  readonly type: number | undefined
-  readonly isActive: boolean | undefined
-  readonly oauth2Provider: string | undefined
-  readonly oauth2Key: string | undefined
-  readonly oauth2Secret: string | undefined
-  readonly openIDConnectAutoDiscoveryURL: string | undefined
-}
-
-/** Returns the form of a source, or why there is no source of its kind. */
-const authForm = (sent: SentAuth): ProviderForm | Failure<'ProviderRefused'> => {
-  if ((sent.type ?? oauth2Type) !== oauth2Type)
-    return ProviderRefused('type: must be 6, OAuth2. Other kinds of sources do not exist here.')
-  if ((sent.oauth2Provider ?? protocol).toLowerCase() !== protocol.toLowerCase())
-    return ProviderRefused('oauth2Provider: must be openidConnect.')
-  return {
-    ...commonForm(sent),
-    name: sent.name,
-    issuer: sent.openIDConnectAutoDiscoveryURL?.replace(descriptionEnd, ''),
-    clientId: sent.oauth2Key,
-    clientSecret: optionalSecret(sent.oauth2Secret),
-    isActive: sent.isActive,
-  }
-}
 
 /** The issuers of providers that everyone knows. */
 const wellKnown: ReadonlyMap<string, string> = new Map([
@@ -120,14 +69,20 @@ interface SentApp {
   readonly clientSecret: string | undefined
 }
 
-const isRefused = (form: ProviderForm | Failure<'ProviderRefused'>): form is Failure<'ProviderRefused'> => 'tag' in form
+const isRefused = (form: SentForm): form is Failure<'ProviderRefused'> => 'tag' in form
 
 const site = { owner: undefined }
+
+const sourceNames = [
+  { name: 'LDAP (via BindDN)', type: sourceTypes.ldap },
+  { name: 'OAuth2', type: sourceTypes.oidc },
+]
 
 /** The providers of the site. */
 export const siteProviderGroup = defineGroup({
   needs: {
     clock: ClockPort,
+    directories: DirectorySearchPort,
     entropy: EntropyPort,
     identity: IdentitySettingsPort,
     openIdConnect: OpenIdConnectPort,
@@ -141,17 +96,15 @@ export const siteProviderGroup = defineGroup({
     const reply = (provider: Provider) => sourceWire(provider, identity.baseUrl())
     const app = (provider: Provider) => appWire(provider, identity.baseUrl())
     type Ref = Parameters<typeof replace>[1]['ref']
-    const createWith = async (
-      call: SignedInCall<Provider>,
-      form: ProviderForm | Failure<'ProviderRefused'>,
-    ): ReturnType<typeof create> => (isRefused(form) ? left(form) : create(call, { ...site, form }))
+    const createWith = async (call: SignedInCall<Provider>, form: SentForm): ReturnType<typeof create> =>
+      isRefused(form) ? left(form) : create(call, { ...site, form })
     const replaceWith = async (
       call: SignedInCall<Provider>,
-      { ref, form }: { readonly ref: Ref; readonly form: ProviderForm | Failure<'ProviderRefused'> },
+      { ref, form }: { readonly ref: Ref; readonly form: SentForm },
     ): ReturnType<typeof replace> => (isRefused(form) ? left(form) : replace(call, { ...site, ref, form }))
     return [
       handle(listAuths, makeListProviders(given), { input: ({ page }) => ({ ...site, page }), reply }),
-      handle(listAuthTypes, async (_call, { page }) => right(pageWithin([{ name: 'OAuth2', type: oauth2Type }], page))),
+      handle(listAuthTypes, async (_call, { page }) => right(pageWithin(sourceNames, page))),
       handle(createAuth, createWith, { input: ({ body }) => authForm(body), reply }),
       handle(getAuth, makeShowProvider(given), {
         input: ({ params }) => ({ ...site, ref: { id: params.authid } }),
@@ -168,6 +121,9 @@ export const siteProviderGroup = defineGroup({
         input: ({ params }) => ({ ...site, ref: { id: params.authid } }),
         reply: checkWire,
       }),
+      handle(confirmEnds, makeConfirmEnds(given), {
+        input: ({ params, body }) => ({ ...site, id: params.authid, ends: body.ends }),
+      }),
       handle(listApps, makeListProviders(given), { input: ({ page }) => ({ ...site, page }), reply: app }),
       handle(createApp, createWith, { input: ({ body }) => newApp(body), reply: app }),
       handle(changeApp, replaceWith, {
@@ -181,7 +137,7 @@ export const siteProviderGroup = defineGroup({
   },
 })
 
-const newApp = ({ provider = '', clientID, clientSecret }: SentApp): ProviderForm | Failure<'ProviderRefused'> => {
+const newApp = ({ provider = '', clientID, clientSecret }: SentApp): SentForm => {
   const issuer = wellKnown.get(provider)
   return issuer === undefined
     ? ProviderRefused(
@@ -191,10 +147,7 @@ const newApp = ({ provider = '', clientID, clientSecret }: SentApp): ProviderFor
     : { name: provider, issuer, clientId: clientID, clientSecret: optionalSecret(clientSecret) }
 }
 
-const changedApp = (
-  named: string,
-  { provider, clientID, clientSecret }: SentApp,
-): ProviderForm | Failure<'ProviderRefused'> =>
+const changedApp = (named: string, { provider, clientID, clientSecret }: SentApp): SentForm =>
   provider !== undefined && provider !== '' && provider !== named
     ? ProviderRefused('provider: must be the name in the path. A provider is renamed at /accounts/admin/auths.')
     : { clientId: clientID, clientSecret: optionalSecret(clientSecret) }

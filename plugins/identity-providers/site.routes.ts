@@ -1,6 +1,7 @@
 import * as t from 'io-ts'
 import {
   LocalSignInNeeded,
+  NothingWithheld,
   ProviderChanged,
   ProviderRefused,
   ProvidersNotAllowed,
@@ -13,6 +14,7 @@ import {
   described,
   freeText,
   givenText,
+  int32,
   optional,
   pathId,
   pathName,
@@ -24,10 +26,12 @@ import { empty, json, list } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
   checkExample,
+  ConfirmEndsOption,
   LocalSignIn,
   LocalSignInOption,
   ProviderCheck,
   providerFields,
+  shownDirectory,
   ShownGroupTeam,
 } from './codecs.ts'
 
@@ -50,11 +54,54 @@ const authRoute = routesOf({
   failures: [ProviderMissing],
 })
 
+/** The fields of LDAP in the wider interface. */
+const ldapPayload = {
+  host: described(optional(freeText(253)), 'LDAP: the host of the directory. Required for a new source of LDAP.'),
+  port: described(optional(int32(1, 65_535)), 'LDAP: the port; 636 with LDAPS and 389 otherwise by default.'),
+  securityProtocol: described(
+    optional(int32(0, 2)),
+    'LDAP: 0, without encryption; 1, LDAPS; 2, StartTLS, which is the default of a new source.',
+  ),
+  skipVerify: described(optional(t.boolean), 'LDAP: must not be true. Certificates are always checked.'),
+  bindDN: described(optional(freeText(255)), 'LDAP: the DN to search with; empty for anonymous searches.'),
+  bindPassword: described(
+    optional(givenText(2000)),
+    'LDAP: the password of the DN; it is never returned. Empty or absent: unchanged.',
+  ),
+  userBase: described(
+    optional(freeText(500)),
+    'LDAP: the DN below which people are. Required for a new source of LDAP.',
+  ),
+  filter: described(optional(freeText(1000)), 'LDAP: which entries are people, as `user_filter` of `directory`.'),
+  adminFilter: described(optional(freeText(1000)), 'LDAP: must be empty. A directory makes no site admins.'),
+  attributeUsername: described(optional(freeText(64)), 'LDAP: as `login_attribute` of `directory`.'),
+  attributeName: described(optional(freeText(64)), 'LDAP: as `name_attribute` of `directory`.'),
+  attributeSurname: described(optional(freeText(64)), 'LDAP: as `surname_attribute` of `directory`.'),
+  attributeMail: described(optional(freeText(64)), 'LDAP: as `mail_attribute` of `directory`.'),
+  searchPageSize: described(optional(SafeInteger), 'LDAP: as `page_size` of `directory`; 0 for its default.'),
+}
+const shownLdap = {
+  host: described(optional(t.string), 'LDAP: the host of the directory.'),
+  port: described(optional(SafeInteger), 'LDAP: the port.'),
+  securityProtocol: described(optional(SafeInteger), 'LDAP: 0, without encryption; 1, LDAPS; 2, StartTLS.'),
+  bindDN: described(optional(t.string), 'LDAP: the DN to search with.'),
+  userBase: described(optional(t.string), 'LDAP: the DN below which people are.'),
+  filter: described(optional(t.string), 'LDAP: which entries are people.'),
+  attributeUsername: described(optional(t.string), 'LDAP: the attribute with the name of a new account.'),
+  attributeName: described(optional(t.string), 'LDAP: the attribute with the name of the person.'),
+  attributeSurname: described(optional(t.string), 'LDAP: the attribute with the surname.'),
+  attributeMail: described(optional(t.string), 'LDAP: the attribute with the e-mail address.'),
+  searchPageSize: described(optional(SafeInteger), 'LDAP: the number of entries that one search asks for.'),
+}
+
 /** The wider interface's names. Fields of kinds of sources that this service does not have are ignored. */
 const AuthenticationPayload = request(
   {
     name: described(freeText(40), 'The name, unique in the site: lower-case letters, digits and hyphens.'),
-    type: described(optional(SafeInteger), 'The kind of the source: 6, OAuth2, which is the default.'),
+    type: described(
+      optional(SafeInteger),
+      'The kind of the source: 6, OAuth2, which is the default, or 2, LDAP. It cannot be changed.',
+    ),
     isActive: described(optional(t.boolean), 'Whether people may sign in with it; true by default.'),
     oauth2Provider: described(optional(freeText(64)), 'The protocol: `openidConnect`, which is the default.'),
     oauth2Key: described(optional(freeText(255)), 'The client id. Required for a new source.'),
@@ -66,6 +113,7 @@ const AuthenticationPayload = request(
       optional(freeText(600)),
       'The issuer, or the address of its description below it. Required for a new source.',
     ),
+    ...ldapPayload,
     ...providerFields,
   },
   'AuthenticationPayload',
@@ -76,18 +124,20 @@ const AuthSource = answer(
     id: described(SafeInteger, 'The id of the identity provider, from 1.'),
     name: described(t.string, 'The name, unique in the site.'),
     display_name: described(t.string, 'What the button of the sign-in page says.'),
-    type: described(SafeInteger, 'The kind of the source: 6, OAuth2.'),
+    type: described(SafeInteger, 'The kind of the source: 6, OAuth2, or 2, LDAP.'),
     isActive: described(t.boolean, 'Whether people may sign in with it.'),
     isSyncEnabled: described(t.boolean, 'Always true: the service checks that the provider still lets people in.'),
-    oauth2Provider: described(t.string, 'The protocol: `openidConnect`.'),
-    oauth2Key: described(t.string, 'The client id.'),
-    openIDConnectAutoDiscoveryURL: described(t.string, 'The issuer.'),
+    oauth2Provider: described(optional(t.string), 'The protocol: `openidConnect`; absent for LDAP.'),
+    oauth2Key: described(optional(t.string), 'The client id; absent for LDAP.'),
+    openIDConnectAutoDiscoveryURL: described(optional(t.string), 'The issuer; absent for LDAP.'),
+    ...shownLdap,
     has_client_secret: described(t.boolean, 'Whether a client secret is stored.'),
     scopes: described(t.readonlyArray(t.string), 'The scopes that are asked for beside `openid`.'),
     allows_creation: described(t.boolean, 'Whether the first sign-in of a person creates an account.'),
     groups_claim: described(t.string, 'The claim with the groups of a person; empty for none.'),
     group_teams: described(t.readonlyArray(ShownGroupTeam), 'Which teams the people of a group belong to.'),
     default_team_id: described(SafeInteger, 'The team of every person who signs in; 0 for none.'),
+    ...shownDirectory,
     redirect_uri: described(t.string, 'The redirect URI to register at the provider.'),
     initiate_login_uri: described(t.string, 'Where the provider may begin a sign-in.'),
     backchannel_logout_uri: described(t.string, 'Where the provider reports that a session is over.'),
@@ -96,6 +146,7 @@ const AuthSource = answer(
   },
   'AuthSource',
 )
+export type AuthPayload = t.TypeOf<typeof AuthenticationPayload>
 export type AuthSourceBody = t.TypeOf<typeof AuthSource>
 
 const sourceExample = {
@@ -114,6 +165,7 @@ const sourceExample = {
   groups_claim: '',
   group_teams: [],
   default_team_id: 0,
+  withheld_ends: 0,
   redirect_uri: 'https://platform.example/user/oauth2/2/callback',
   initiate_login_uri: 'https://platform.example/user/oauth2/2',
   backchannel_logout_uri: 'https://platform.example/api/v1/user/oauth2/2/logout',
@@ -152,7 +204,7 @@ export const listAuthTypes = siteRoute({
   method: 'GET',
   path: '/accounts/admin/auths/auth-types',
   summary: 'List the kinds of sources that the site can have',
-  description: 'OAuth2 is the only one: it is OpenID Connect here.',
+  description: 'LDAP, and OAuth2, which is OpenID Connect here.',
   ok: list(AuthType, { name: 'OAuth2', type: 6 }),
 })
 
@@ -161,7 +213,7 @@ export const createAuth = siteRoute({
   method: 'POST',
   path: '/accounts/admin/auths/new',
   summary: 'Add an identity provider to the site',
-  description: 'An OpenID Connect provider, which the sign-in page shows as a button.',
+  description: 'An OpenID Connect provider, or a directory. The sign-in page shows it as a button.',
   refusesSudo: true,
   body: body(AuthenticationPayload, sent, { malformedAs: 422 }),
   ok: json(201, AuthSource, sourceExample, 'Created'),
@@ -204,9 +256,23 @@ export const checkAuth = authRoute({
   method: 'POST',
   path: '/accounts/admin/auths/{authid}/check',
   summary: 'Ask an identity provider of the site for its description',
-  description: 'Reads the description of the provider. Returns 424 with a sentence that says what is wrong.',
+  description: 'Reads the description of the provider. Returns 502 with a sentence that says what is wrong.',
   ok: json(200, ProviderCheck, checkExample),
   failures: [ProviderUnavailable],
+})
+
+export const confirmEnds = authRoute({
+  id: 'identityProviders.confirmSiteEnds',
+  method: 'POST',
+  path: '/accounts/admin/auths/{authid}/confirm-ends',
+  summary: 'Confirm that people who left a directory of the site lose access',
+  description:
+    'A comparison with a directory that lacks too many people ends nothing, and says so in `withheld_ends`. This lets ' +
+    'the next comparison, which begins at once, end as many. Returns 409 if the number is another one by now.',
+  refusesSudo: true,
+  body: body(ConfirmEndsOption, { ends: 12 }),
+  ok: empty(204),
+  failures: [NothingWithheld],
 })
 
 /** The wider interface's names. */

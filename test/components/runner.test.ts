@@ -165,6 +165,7 @@ test('a full run omits only slow tests', (t) => {
     'test/faults/killed-worker.test.ts',
     'test/fresh-clone/fresh-clone.test.ts',
     'test/identity-providers/keycloak.test.ts',
+    'test/identity-providers/samba.test.ts',
     'test/metering/running-hours.test.ts',
     'test/openapi/generated-clients.test.ts',
     'test/openapi/returned-failures.test.ts',

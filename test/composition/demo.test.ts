@@ -95,12 +95,16 @@ test.serial('every deployment type has its own demonstration', async (t) => {
       MOORAGE_CLOUD_A_IP_RANGES: 'off',
       MOORAGE_RUN_MODE: 'development',
     })
-    const seeded = await demo(settings, 'seed', '--json')
+    const provider = type === 'SelfHosted' ? 'https://login.test/realms/a' : 'ldaps://ldap.test:3269/ou=people,dc=test'
+    const seeded = await demo(settings, 'seed', '--json', '--identity-provider', provider)
     t.deepEqual([seeded.code, seeded.err], [0, ''], type)
     if (type === 'SelfHosted') continue
     const service = await startService({ settings })
     t.teardown(() => service.stop())
     const all = await service.send('GET', '/api/v1/dashboard/marketplaces/subscriptions', { token: service.adminToken })
     t.is((all.json as unknown as readonly unknown[]).length, 3, all.text)
+    const [source] = (await service.send('GET', '/api/v1/accounts/admin/auths', { token: service.adminToken })).json
+    t.like(source, { host: 'ldap.test', port: 3269, securityProtocol: 1, userBase: 'ou=people,dc=test' })
+    t.true(source.default_team_id > 0)
   }
 })

@@ -24,7 +24,7 @@ let id: number
 test.before(async () => {
   fixture = await startSignInFixture({
     settings: keyRing,
-    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds, allowsOrganizations: true }))],
+    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds, allowsOrganizations: true, endPercent: 20 }))],
   })
   id = await fixture.connect('site', { allows_creation: true, groups_claim: 'groups', group_teams: await rules() })
 })
@@ -249,7 +249,7 @@ test.serial('access that ended on one instance has ended on the other', async (t
       MOORAGE_EGRESS_ALLOW: '127.0.0.1',
       ...keyRing,
     },
-    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds, allowsOrganizations: true }))],
+    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds, allowsOrganizations: true, endPercent: 20 }))],
   })
   try {
     const at = () => second.send('GET', '/api/v1/user', { token })

@@ -73,7 +73,7 @@ const realm = (base: string) => ({
 test.before(async () => {
   fixture = await startFixture({
     settings: { MOORAGE_EGRESS_ALLOW: '127.0.0.1' },
-    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds, allowsOrganizations: true }))],
+    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds, allowsOrganizations: true, endPercent: 20 }))],
   })
   keycloak = await startKeycloak(realm(fixture.service.baseUrl), sayOnStderr)
   const made = await fixture.as('admin', 'POST', '/accounts/admin/auths/new', {

@@ -14,7 +14,7 @@ let fixture: SignInFixture
 test.before(async () => {
   fixture = await startSignInFixture({
     database: 'mysql',
-    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds: 1, allowsOrganizations: true }))],
+    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds: 1, allowsOrganizations: true, endPercent: 20 }))],
   })
 })
 test.after.always(() => fixture?.stop())

@@ -2,16 +2,16 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
 import { needing } from '../support/components/needing.ts'
-import type { SignInFixture } from './sign-in.fixture.ts'
-import { startSignInFixture } from './sign-in.fixture.ts'
+import type { DirectoryFixture } from './directory.fixture.ts'
+import { groups, people, startDirectoryFixture } from './directory.fixture.ts'
 
-const test = needing('chromium')
+const test = needing('chromium', 'slapd')
 const password = 'quiet-lantern-over-water-17'
 
-let fixture: SignInFixture
+let fixture: DirectoryFixture
 let browser: Browser
 test.before(async () => {
-  fixture = await startSignInFixture()
+  fixture = await startDirectoryFixture()
   await fixture.connect('site', { allows_creation: true, display_name: 'Staff of Acme' })
   browser = await launchBrowser()
   const body = { username: 'olav', email: 'olav@acme.test', password, must_change_password: false }
@@ -113,6 +113,47 @@ test.serial('an owner connects a provider, and a person of its domain signs in t
   await other.page.locator('#sign-in-button').click()
   await other.page.locator('#account:not([hidden])').waitFor()
   t.is(await other.page.locator('#login').innerText(), 'sara')
+  await other.page.context().close()
+})
+
+test.serial('an owner connects a directory, and a person of it signs in', async (t) => {
+  const { page, problems } = await open('/identity-providers', { bypassCSP: true })
+  await signInOn(page, 'olav', password)
+  await page.locator('#of-organization:not([hidden])').waitFor()
+  const { tlsPort, reader, authority } = fixture.slapd
+  await page.locator('#provider-name').fill('directory')
+  await page.locator('#provider-type').selectOption('ldap')
+  await page.locator('#provider-issuer').fill(`ldaps://localhost:${tlsPort}`)
+  await page.locator('#provider-client').fill(reader.dn)
+  await page.locator('#provider-secret').fill(reader.password)
+  await page.locator('#directory-base').fill(people)
+  await page.locator('#directory-groups').fill(groups)
+  await page.locator('#directory-authorities').fill(authority)
+  await page.locator('#provider-creates').check()
+  await page.locator('#provider-rules').fill(`cn=staff,${groups} = Viewers`)
+  t.deepEqual(await violationsOf(page), [])
+  await page.locator('#provider-form button[type=submit]').click()
+  await page.locator('#provider-list li', { hasText: 'directory' }).waitFor()
+  await fixture.slapd.addGroup('staff', [await fixture.slapd.addPerson('dora', { mail: 'dora@acme.test' })])
+  await page.getByRole('button', { name: 'Check: directory' }).click()
+  await page.locator('#message', { hasText: 'answers as it should' }).waitFor()
+  t.deepEqual(problems, [])
+  const listed = await fixture.as('ada', 'GET', '/orgs/acme/identity-providers')
+  const id = (listed.json as { id: number; name: string }[]).find(({ name }) => name === 'directory')?.id
+  await page.context().close()
+
+  const other = await open(`/user/oauth2/${id}`, { viewport: { width: 375, height: 800 }, bypassCSP: true })
+  await other.page.locator('#password-form:not([hidden])').waitFor()
+  t.deepEqual(await violationsOf(other.page), [])
+  await other.page.locator('#username').fill('dora')
+  await other.page.locator('#password').fill('wrong')
+  await other.page.keyboard.press('Enter')
+  await other.page.locator('#message', { hasText: 'does not accept this name and password' }).waitFor()
+  await other.page.keyboard.type('password of dora')
+  await other.page.keyboard.press('Enter')
+  await other.page.locator('#account:not([hidden])').waitFor()
+  t.is(await other.page.locator('#login').innerText(), 'dora')
+  t.deepEqual(other.problems, [])
   await other.page.context().close()
 })
 

@@ -8,6 +8,7 @@ import { loginFor } from '../../core/identity-providers/sign-in/admission.ts'
 import { isSameDigest } from '../../core/identity-providers/sign-in/attempts.ts'
 import { accountNamePattern } from '../../core/kernel/ids.ts'
 import type { TeamId } from '../../core/kernel/ids.ts'
+import { filterProblem } from '../../adapters/identity-providers/ldap/filters.ts'
 import { makeDomainProofs } from '../../adapters/identity-providers/domain-proofs.ts'
 import { FetchFailed } from '../../adapters/outbound/guarded-fetch.ts'
 import { anyText } from '../support/any-text.ts'
@@ -71,12 +72,12 @@ const form = { name: 'corporate', issuer: 'https://login.test/realms/one', clien
 
 test('the issuer is an address of the web without query, fragment and password', (t) => {
   for (const issuer of ['https://a.test?x=1', 'https://a.test#x', 'https://u:p@a.test', 'javascript:1', 'a', ''])
-    t.true(isLeft(readProvider({ ...form, issuer }, undefined)), issuer)
-  t.true(isRight(readProvider(form, undefined)))
+    t.true(isLeft(readProvider({ ...form, issuer }, undefined, filterProblem)), issuer)
+  t.true(isRight(readProvider(form, undefined, filterProblem)))
 })
 
 test('a refusal names the field and repeats nothing that was sent', (t) => {
-  const read = readProvider({ name: 'Top Secret', issuer: 'x-secret', clientId: 'ä-secret' }, undefined)
+  const read = readProvider({ name: 'Top Secret', issuer: 'x-secret', clientId: 'ä-secret' }, undefined, filterProblem)
   t.true(isLeft(read))
   if (isLeft(read)) {
     t.regex(read.left.message, /name:.*issuer:.*client_id:/)
@@ -98,8 +99,8 @@ test('a person is in the teams of the own groups and in that of everyone', (t) =
     groupRules: rules,
     defaultTeamId: all,
   }
-  t.deepEqual(teamsFor(options, ['/a', '/A', '/c']), [1, 3])
-  t.deepEqual(teamsFor({ ...options, defaultTeamId: undefined }, []), [])
+  t.deepEqual(teamsFor({ options, kind: 'oidc' }, ['/a', '/A', '/c']), [1, 3])
+  t.deepEqual(teamsFor({ options: { ...options, defaultTeamId: undefined }, kind: 'oidc' }, []), [])
 })
 
 test('digests are compared whole', (t) => {

@@ -1,3 +1,5 @@
+import { DirectoryOption } from '../../plugins/identity-providers/directory-codecs.ts'
+import { propsOf } from '../../composition/runtime/http/request/decode.ts'
 import { pictureExample } from '../../plugins/kit/route.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 
@@ -53,6 +55,25 @@ const sourceNamed = (requests: number): Body => ({
   openIDConnectAutoDiscoveryURL: 'https://login.example',
   oauth2Key: 'moorage',
 })
+const ofDirectories = (fields: readonly string[]): OfFields<string> =>
+  Object.fromEntries(fields.map((field) => [field, 'is of directories: test/identity-providers reads it back']))
+const directoryFields = ofDirectories(Object.keys(propsOf(DirectoryOption)).map((field) => `directory/${field}`))
+const ldapFields = ofDirectories([
+  'host',
+  'port',
+  'securityProtocol',
+  'skipVerify',
+  'bindDN',
+  'bindPassword',
+  'userBase',
+  'filter',
+  'adminFilter',
+  'attributeUsername',
+  'attributeName',
+  'attributeSurname',
+  'attributeMail',
+  'searchPageSize',
+])
 const withUsername = (requests: number): Body => ({ username: `made${requests}` })
 const credentials = { password: secret, token: secret, ca: secret, certificate: secret, key: secret }
 
@@ -89,11 +110,17 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
   }
   const provider: FieldCases = {
     values: { ...ofGroups, name: 'kept', issuer: 'https://kept.example/realms/one' },
-    skipped: { client_secret: secret },
+    skipped: { client_secret: secret, type: fixed, ...directoryFields },
   }
   const source: FieldCases = {
     values: { ...ofGroups, name: 'kept', openIDConnectAutoDiscoveryURL: 'https://kept.example/realms/one' },
-    skipped: { oauth2Secret: secret, type: 'is 6', oauth2Provider: 'is openidConnect' },
+    skipped: {
+      oauth2Secret: secret,
+      type: fixed,
+      oauth2Provider: 'is openidConnect',
+      ...directoryFields,
+      ...ldapFields,
+    },
   }
   const repository: FieldCases = { skipped: credentials, values: { plain_http: false } }
   return {

@@ -168,11 +168,22 @@ export const storeChanges: Readonly<Record<string, Change>> = {
   },
   'an identity provider': {
     tables: [identityProviders],
-    columns: pick(identityProviders, 'name', 'displayName', 'isActive', 'issuer', 'clientId', 'ref', 'sealedSecret'),
+    columns: pick(
+      identityProviders,
+      'kind',
+      'name',
+      'displayName',
+      'isActive',
+      'issuer',
+      'clientId',
+      'ref',
+      'sealedSecret',
+    ),
     prepare: async (db) => {
       const store = makeSqlProviderStore(db)(db)
       const options = { scopes: [], allowsCreation: true, linksVerifiedDomains: true, groupsClaim: '', groupRules: [] }
-      const content = { name: 'p', displayName: '', isActive: true, issuer: '', clientId: '', ref: '', options }
+      const shared = { kind: 'oidc', name: 'p', displayName: '', isActive: true, issuer: '', clientId: '', ref: '' }
+      const content = { ...shared, options, directory: undefined }
       const id = unwrap(await store.insert(undefined, { ...content, sealedSecret: undefined } as never, at))
       let version = 1
       return async (fields) => {

@@ -16,6 +16,7 @@ const onlySlow = [
   'test/faults/killed-worker',
   'test/fresh-clone/',
   'test/identity-providers/keycloak',
+  'test/identity-providers/samba',
   'test/metering/running',
   'test/openapi/generated-clients',
   'test/openapi/returned-failures',

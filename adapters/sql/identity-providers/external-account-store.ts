@@ -6,7 +6,7 @@ import type {
   NewExternalAccount,
 } from '../../../core/identity-providers/ports.ts'
 import type { ExternalAccount, ExternalAccountId } from '../../../core/identity-providers/types.ts'
-import { aliased, int, pick, present, without } from '../kit/columns.ts'
+import { aliased, int, long, pick, present, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertInto, values } from '../kit/values.ts'
@@ -40,6 +40,7 @@ const statements = (db: SqlDatabase) => ({
       displayName: aliased(identityProviders, 'p').displayName,
       isActive: aliased(identityProviders, 'p').isActive,
       orgId: aliased(identityProviders, 'p').orgId,
+      kind: aliased(identityProviders, 'p').kind,
     },
     (k, p) =>
       k('external_accounts as e')
@@ -72,6 +73,14 @@ const statements = (db: SqlDatabase) => ({
   ),
   due: db.prepare({ now: present(externalAccounts.nextCheckAt), limit: int() }, shown, (k, p) =>
     from(k).where('next_check_at', '<=', p.now).orderBy('next_check_at').limit(p.limit),
+  ),
+  inForce: db.prepare({ ...pick(externalAccounts, 'providerId'), after: long(), limit: int() }, shown, (k, p) =>
+    from(k)
+      .where('provider_id', p.providerId)
+      .where('id', '>', p.after)
+      .whereNull('ended_at')
+      .orderBy('id')
+      .limit(p.limit),
   ),
   claim: db.prepare(
     {
@@ -122,9 +131,9 @@ export const makeSqlExternalAccountStore = (db: SqlDatabase): ((runner: SqlRunne
     lockById: (id) => runner.first(s.lockById, { id }),
     async listOfUser(userId) {
       const rows = await runner.all(s.ofUser, { userId })
-      return rows.map(({ providerName: name, displayName, isActive, orgId, ...account }) => ({
+      return rows.map(({ providerName: name, displayName, isActive, orgId, kind, ...account }) => ({
         account: account as ExternalAccount,
-        provider: { name, displayName, isActive, orgId },
+        provider: { name, displayName, isActive, orgId, kind },
       }))
     },
     async insert(account) {
@@ -142,6 +151,7 @@ export const makeSqlExternalAccountStore = (db: SqlDatabase): ((runner: SqlRunne
       await runner.run(s.signedIn, { id, ...given })
     },
     due: (now, limit) => runner.all(s.due, { now, limit }),
+    inForce: (providerId, after, limit) => runner.all(s.inForce, { providerId, after, limit }),
     async claim(id, from, to) {
       return (await runner.run(s.claim, { id, from, to })).affected > 0
     },

@@ -113,9 +113,29 @@ const external: Migration = {
   },
 }
 
+const directories: Migration = {
+  id: '0112-identity-providers-directories',
+  summary: 'directories as identity providers, and the comparison of their people',
+  phase: 'expand',
+  async up(knex, dialect) {
+    await knex.schema.alterTable('identity_providers', (table) => {
+      // oidc or ldap
+      asciiText(table, dialect, 'kind', 8).notNullable().defaultTo('oidc')
+      table.text('directory').nullable()
+      instant(table, 'compared_at').nullable()
+      table.bigInteger('withheld_ends').notNullable().defaultTo(0)
+      table.bigInteger('confirmed_ends').notNullable().defaultTo(0)
+      instant(table, 'next_check_at').nullable().index()
+    })
+    await knex.schema.alterTable('external_accounts', (table) => {
+      table.index(['provider_id', 'id'])
+    })
+  },
+}
+
 export const identityProvidersMigrations: PartMigrations = {
   part: 'identity-providers',
   tables,
   needs: ['identity', 'organizations'],
-  migrations: [external],
+  migrations: [external, directories],
 }

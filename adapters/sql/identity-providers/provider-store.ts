@@ -19,6 +19,7 @@ const shown = without(identityProviders, 'ownerKey', 'updatedAt')
 const shownFields = Object.keys(shown) as (keyof typeof shown)[]
 const content = pick(
   identityProviders,
+  'kind',
   'name',
   'displayName',
   'isActive',
@@ -27,6 +28,7 @@ const content = pick(
   'ref',
   'sealedSecret',
   'options',
+  'directory',
 )
 const byOwner = pick(identityProviders, 'ownerKey')
 const owned = pick(identityProviders, 'ownerKey', 'id')
@@ -78,7 +80,9 @@ const statements = (db: SqlDatabase) => ({
   count: db.prepare(byOwner, { total: selectedAs(long()) }, (k, p) =>
     from(k).where('owner_key', p.ownerKey).count('* as total'),
   ),
-  insert: insertInto(db, identityProviders, { omitted: ['id', 'discoveredAt', 'lastProblem', 'version'] }),
+  insert: insertInto(db, identityProviders, {
+    omitted: ['id', 'discoveredAt', 'lastProblem', 'comparedAt', 'withheldEnds', 'confirmedEnds', 'version'],
+  }),
   replace: db.prepare(
     { ...content, ...owned, version: identityProviders.version, at: identityProviders.updatedAt },
     (k, p) =>
@@ -116,13 +120,68 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
+/** What the comparisons with directories read and write. */
+const directoryStatements = (db: SqlDatabase) => ({
+  dueDirectories: db.prepare({ now: present(identityProviders.nextCheckAt), limit: int() }, shown, (k, p) =>
+    from(k)
+      .where('next_check_at', '<=', p.now)
+      .where(values(identityProviders, { isActive: true }))
+      .orderBy('next_check_at')
+      .limit(p.limit),
+  ),
+  claimCheck: db.prepare(
+    {
+      id: identityProviders.id,
+      from: present(identityProviders.nextCheckAt),
+      to: present(identityProviders.nextCheckAt),
+    },
+    (k, p) =>
+      from(k)
+        .where('id', p.id)
+        .where('next_check_at', p.from)
+        .update(values(identityProviders, { nextCheckAt: p.to })),
+  ),
+  compared: db.prepare(
+    {
+      id: identityProviders.id,
+      at: present(identityProviders.comparedAt),
+      withheldEnds: identityProviders.withheldEnds,
+    },
+    (k, p) =>
+      from(k)
+        .where('id', p.id)
+        .update(values(identityProviders, { comparedAt: p.at, withheldEnds: p.withheldEnds, confirmedEnds: 0 })),
+  ),
+  confirmEnds: db.prepare(
+    { ...owned, ends: identityProviders.withheldEnds, at: present(identityProviders.nextCheckAt) },
+    (k, p) =>
+      from(k)
+        .where('owner_key', p.ownerKey)
+        .where('id', p.id)
+        .where('withheld_ends', p.ends)
+        .update(values(identityProviders, { confirmedEnds: p.ends, nextCheckAt: p.at })),
+  ),
+  oldestCheck: db.prepare({}, pick(identityProviders, 'nextCheckAt'), (k) =>
+    from(k)
+      .whereNotNull('next_check_at')
+      .where(values(identityProviders, { isActive: true }))
+      .orderBy('next_check_at')
+      .limit(1),
+  ),
+  withheldSum: db.prepare({}, { total: selectedAs(long()) }, (k) =>
+    from(k)
+      .where(values(identityProviders, { isActive: true }))
+      .select(k.raw('coalesce(sum(withheld_ends), 0) as total')),
+  ),
+})
+
 const nameTaken = () => left(ProviderNameTaken('name: another identity provider has this name.'))
 
 const contentBinds = (made: ProviderContent): Binds<typeof content> => made
 
 /** ProviderStore on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlProviderStore = (db: SqlDatabase): ((runner: SqlRunner) => ProviderStore) => {
-  const s = statements(db)
+  const s = { ...statements(db), ...directoryStatements(db) }
   return (runner) => ({
     list: (owner, page) => s.list(runner, { ownerKey: ownerKeyOf(owner) }, page),
     find: (owner, id) => runner.first(s.find, { ownerKey: ownerKeyOf(owner), id }),
@@ -138,7 +197,14 @@ export const makeSqlProviderStore = (db: SqlDatabase): ((runner: SqlRunner) => P
     },
     async insert(owner, made, at) {
       try {
-        const row = { ...contentBinds(made), orgId: owner, ownerKey: ownerKeyOf(owner), createdAt: at, updatedAt: at }
+        const row = {
+          ...contentBinds(made),
+          orgId: owner,
+          ownerKey: ownerKeyOf(owner),
+          nextCheckAt: made.kind === 'ldap' ? at : undefined,
+          createdAt: at,
+          updatedAt: at,
+        }
         return right((await runner.run(s.insert, row)).insertId as ProviderId)
       } catch (error) {
         if (isUniqueViolation(error)) return nameTaken()
@@ -160,6 +226,20 @@ export const makeSqlProviderStore = (db: SqlDatabase): ((runner: SqlRunner) => P
     async states() {
       const { working = 0, failing = 0, active = 0 } = (await runner.first(s.states, {})) ?? {}
       return { working, failing, unused: active - working - failing }
+    },
+    dueDirectories: (now, limit) => runner.all(s.dueDirectories, { now, limit }),
+    async claimCheck(id, was, to) {
+      return (await runner.run(s.claimCheck, { id, from: was, to })).affected > 0
+    },
+    async markCompared(id, withheldEnds, at) {
+      await runner.run(s.compared, { id, at, withheldEnds })
+    },
+    async confirmEnds(owner, id, ends, at) {
+      return (await runner.run(s.confirmEnds, { ownerKey: ownerKeyOf(owner), id, ends, at })).affected > 0
+    },
+    async directoryState() {
+      const [oldest, withheld] = [await runner.first(s.oldestCheck, {}), await runner.first(s.withheldSum, {})]
+      return { oldestDue: oldest?.nextCheckAt, withheldEnds: withheld?.total ?? 0 }
     },
     async mark(id, problem, at) {
       if (problem === '') await runner.run(s.works, { id, at })

@@ -1,8 +1,10 @@
 import type {
   AttemptStage,
+  DirectoryOptions,
   DomainId,
   ExternalAccountId,
   ProviderId,
+  ProviderKind,
   ProviderOptions,
 } from '../../../core/identity-providers/types.ts'
 import type { OrgId, SessionId, UserId } from '../../../core/kernel/ids.ts'
@@ -25,6 +27,7 @@ export const identityProviders = table('identity_providers', {
   id: rowId<ProviderId>(),
   orgId: nullable(id<OrgId>()),
   ownerKey: long(),
+  kind: withDefault(text<ProviderKind>(8)),
   name: text(40),
   displayName: text(100),
   isActive: flag(),
@@ -33,10 +36,15 @@ export const identityProviders = table('identity_providers', {
   ref: text(36),
   sealedSecret: nullable(sealed()),
   options: json<ProviderOptions>(),
+  directory: nullable(json<DirectoryOptions>()),
   createdAt: instant(),
   updatedAt: instant(),
   discoveredAt: nullable(instant()),
   lastProblem: withDefault(text(255)),
+  comparedAt: nullable(instant()),
+  withheldEnds: withDefault(long()),
+  confirmedEnds: withDefault(long()),
+  nextCheckAt: nullable(instant()),
   version: withDefault(long()),
 })
 

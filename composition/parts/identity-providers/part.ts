@@ -1,5 +1,7 @@
 import { makeDomainProofs, systemTextRecords } from '../../../adapters/identity-providers/domain-proofs.ts'
+import { makeLdapDirectorySearch } from '../../../adapters/identity-providers/ldap/ldap-directory-search.ts'
 import { makeOpenIdConnect } from '../../../adapters/identity-providers/openid-connect.ts'
+import { makeAccountLimiter } from '../../../adapters/outbound/account-limiter.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import type { GuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
@@ -19,6 +21,7 @@ import { makeSqlTeamStore } from '../../../adapters/sql/organizations/team-store
 import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
 import { isLocalSignInOff } from '../../../core/identity-providers/local-sign-in.ts'
 import {
+  DirectorySearchPort,
   DomainProofsPort,
   DomainStorePort,
   ExternalAccountStorePort,
@@ -58,6 +61,15 @@ const TallyPort = portKey<Tally>('identityProviders.Counts')
 const mostProviders = 50
 const mostOutcomes = 10
 
+/** Connections to directories: of one network, or to one directory, at most as many as of an account. */
+const directoryTurns = {
+  pool: 'directories',
+  inAll: 32,
+  perAccount: 8,
+  waitingPerAccount: 128,
+  waitMilliseconds: 15_000,
+} as const
+
 const storesOf = ({ database, heldObjects }: Pick<Boot, 'database' | 'heldObjects'>) => {
   return {
     organizations: makeSqlOrganizationStore(database, heldObjects),
@@ -90,6 +102,12 @@ export const part = definePart({
       'on',
       'Whether organizations may have identity providers of their own.',
     ),
+    directoryEndPercent: withDefault(
+      'MOORAGE_DIRECTORY_END_PERCENT',
+      wholeNumber(1, 100),
+      '20',
+      "The share of a directory's people, in percent, who may lose access by one comparison. Three always may.",
+    ),
   },
   pages: [
     ownPage('external-sign-in', 'Sign in', '/user/oauth2/{id}/callback'),
@@ -97,17 +115,24 @@ export const part = definePart({
     ownPage('identity-providers', 'Identity providers'),
   ],
   provide(boot) {
-    const { database, settings, resolver, readings } = boot
+    const { database, settings, resolver, readings, pools } = boot
     const stores = lazily(() => storesOf(boot))
     return [
       bind(ProviderFetchPort, {}, () =>
         makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup), readings),
       ),
       bind(OpenIdConnectPort, { fetch: ProviderFetchPort, clock: ClockPort }, makeOpenIdConnect),
+      bind(DirectorySearchPort, {}, () => {
+        const allowance = makeEgressAllowance(settings.egressAllow)
+        const limiter = makeAccountLimiter(directoryTurns)
+        pools.watch(directoryTurns.pool, limiter.load)
+        return makeLdapDirectorySearch({ policy: makeUserUrlPolicy(allowance, resolver.lookup), allowance, limiter })
+      }),
       bind(DomainProofsPort, { fetch: ProviderFetchPort }, ({ fetch }) => makeDomainProofs(fetch, systemTextRecords)),
       bind(ProviderSettingsPort, {}, () => ({
         checkSeconds: settings.providerCheckMinutes * 60,
         allowsOrganizations: settings.organizationProviders === 'on',
+        endPercent: settings.directoryEndPercent,
       })),
       bind(TallyPort, {}, () => ({
         signIns: makeCounts(['provider', 'outcome'], mostProviders),
@@ -149,6 +174,7 @@ export const part = definePart({
       ),
     ]
   },
+  demo: async (world) => (await import('./demo.ts')).seedProvider(world),
   metrics: [
     defineGauges(
       {
@@ -161,7 +187,7 @@ export const part = definePart({
         },
         moorage_access_checks_total: {
           type: 'counter',
-          help: 'Checks here whether a provider still lets a person in: renewed, ended, unavailable.',
+          help: 'Checks here whether a provider still lets a person in: renewed, ended, unavailable, withheld.',
           label: 'outcome',
         },
         moorage_identity_providers: {
@@ -169,19 +195,23 @@ export const part = definePart({
           label: 'state',
         },
         moorage_access_checks_late_seconds: {
-          help: 'For how long the oldest check of access has been due; 0 if none is.',
+          help: 'For how long the oldest check of access, or comparison with a directory, has been due; 0 if none is.',
+        },
+        moorage_directory_ends_withheld: {
+          help: 'People who are missing in directories and keep access, since they are too many at once.',
         },
       },
       { tally: TallyPort, accounts: ExternalAccountStorePort, providers: ProviderStorePort, clock: ClockPort },
       ({ tally, accounts, providers, clock }) =>
         async () => {
-          const oldest = await accounts.oldestDue()
+          const directories = await providers.directoryState()
+          const due = [await accounts.oldestDue(), directories.oldestDue].map((at) => at?.getTime() ?? Infinity)
           return {
             moorage_external_sign_ins_total: tally.signIns.samples(),
             moorage_access_checks_total: tally.checks.samples(),
             moorage_identity_providers: { ...(await providers.states()) },
-            moorage_access_checks_late_seconds:
-              oldest === undefined ? 0 : Math.max(0, (clock.now().getTime() - oldest.getTime()) / 1000),
+            moorage_access_checks_late_seconds: Math.max(0, (clock.now().getTime() - Math.min(...due)) / 1000),
+            moorage_directory_ends_withheld: directories.withheldEnds,
           }
         },
     ),

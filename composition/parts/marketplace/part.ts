@@ -139,7 +139,7 @@ const marketplaceOf = ({ deployment }: Pick<Boot, 'deployment'>): Marketplace | 
 }
 
 /** A URL that the operator has configured is intended, at any address. */
-const anywhere = { hasHost: () => true, hasAddress: () => true }
+const anywhere = { hasHost: () => true, hasPort: () => false, hasAddress: () => true }
 
 const rangesOf = (boot: MarketplaceBoot): SourceRanges => {
   const { settings: values, log, resolver, readings } = boot

@@ -241,10 +241,15 @@ const describeDemo: Describe<RuntimeContext> = (program, run, context) => {
     .description('Fill an empty database with the demonstration, and print who can sign in.')
     .option('--hub <file>', 'kubeconfig of a hub, such as that of npm run test-hub: HUB')
     .option('--spoke <file>', 'kubeconfig of a cluster that becomes a spoke of the hub: SPOKE')
+    .option(
+      '--identity-provider <url>',
+      'an issuer of OpenID Connect, or a directory as ldaps://HOST/BASE, that people sign in with',
+    )
     .addHelpText(
       'after',
       examples(
         'MOORAGE_DATA_DIR=demo moorage demo seed',
+        'MOORAGE_DATA_DIR=demo moorage demo seed --identity-provider https://login.example.com/realms/staff',
         'MOORAGE_DATA_DIR=demo MOORAGE_DEPLOYMENT_TYPE=VendorHosted MOORAGE_BILLING_ENABLED=true moorage demo seed',
         'MOORAGE_DATA_DIR=demo MOORAGE_KUBERNETES_ALLOW=public,private,loopback moorage demo seed --hub $HUB --spoke $SPOKE',
       ),

@@ -9,10 +9,18 @@ import { hex } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfProvider } from '../audit.ts'
 import { ProviderChanged, ProviderRefused, ProvidersNotAllowed } from '../failures.ts'
-import type { OpenIdConnect, ProviderOwner, ProviderSettings, ProviderStore, ProviderStores } from '../ports.ts'
+import type {
+  DirectorySearch,
+  OpenIdConnect,
+  ProviderOwner,
+  ProviderSettings,
+  ProviderStore,
+  ProviderStores,
+} from '../ports.ts'
 import { ProviderMissing } from '../ports.ts'
-import { makeClientOf, sealClientSecret } from '../sealing.ts'
+import { makeClientOf, makeDirectoryOf, sealClientSecret } from '../sealing.ts'
 import type { Provider, ProviderContent, ProviderDescription, ProviderId } from '../types.ts'
+import { isOtherChannel } from './directory-form.ts'
 import type { ProviderForm, ReadProvider } from './provider-form.ts'
 import { readProvider, teamsOf } from './provider-form.ts'
 
@@ -55,6 +63,7 @@ export const makeShowProvider =
 
 export interface ChangeProviderDeps extends ReadDeps {
   readonly unitOfWork: UnitOfWork<ProviderStores>
+  readonly directories: Pick<DirectorySearch, 'filterProblem'>
   readonly secretBox: SecretBox
   readonly entropy: Entropy
   readonly clock: Clock
@@ -99,8 +108,11 @@ const sealedContent = async (
   }
   const keeps = clientSecret !== null && before?.sealedSecret !== undefined
   // The secret would be sent to the new address.
-  if (keeps && before.issuer !== read.issuer)
-    return left(ProviderRefused('client_secret: must be sent again, since the issuer changes.'))
+  if (keeps && isOtherChannel(before, read))
+    return left(ProviderRefused('client_secret: must be sent again, since the issuer or its encryption changes.'))
+  // A directory takes a DN without a password for an anonymous caller.
+  if (read.kind === 'ldap' && read.clientId !== '' && !keeps)
+    return left(ProviderRefused('client_secret: is required with a DN to search with.'))
   return right({
     ...read,
     ref: before?.ref ?? hex(deps.entropy.bytes(16)),
@@ -119,7 +131,7 @@ export const makeCreateProvider =
   async (call: SignedInCall<Provider>, { owner, form }: CreateProviderInput): Outcome<SaveFailure, Provider> => {
     const barred = notAllowed(owner, deps.settings)
     if (barred !== undefined) return left(barred)
-    const read = readProvider(form, undefined)
+    const read = readProvider(form, undefined, deps.directories.filterProblem)
     if (isLeft(read)) return read
     const content = await sealedContent(deps, owner, read.right, form, undefined)
     if (isLeft(content)) return content
@@ -138,7 +150,8 @@ export const makeCreateProvider =
   }
 
 /** What the audit log shows of a provider. It has no secret. */
-const shown = ({ issuer, clientId, isActive, options, sealedSecret }: Provider) => ({
+const shown = ({ kind, issuer, clientId, isActive, options, directory, sealedSecret }: Provider) => ({
+  type: kind,
   issuer,
   client_id: clientId,
   is_active: isActive,
@@ -149,6 +162,16 @@ const shown = ({ issuer, clientId, isActive, options, sealedSecret }: Provider) 
   groups_claim: options.groupsClaim,
   group_teams: options.groupRules.length,
   ...definedFields({ default_team: options.defaultTeamId }),
+  ...(directory === undefined
+    ? {}
+    : {
+        starttls: directory.usesStartTls,
+        user_base: directory.userBase,
+        user_filter: directory.userFilter,
+        id_attribute: directory.idAttribute,
+        trusts_mail: directory.trustsMail,
+        group_base: directory.groupBase,
+      }),
 })
 
 /** Reports whether nothing would change. A new secret has a new reference. */
@@ -172,7 +195,7 @@ export const makeReplaceProvider =
     if (barred !== undefined) return left(barred)
     const before = await findIn(deps.providers, owner, ref)
     if (before === undefined) return left(providerMissing())
-    const read = readProvider(form, before)
+    const read = readProvider(form, before, deps.directories.filterProblem)
     if (isLeft(read)) return read
     const content = await sealedContent(deps, owner, read.right, form, before)
     if (isLeft(content)) return content
@@ -208,20 +231,32 @@ export const makeRemoveProvider =
 
 export interface CheckProviderDeps extends ReadDeps {
   readonly openIdConnect: OpenIdConnect
+  readonly directories: DirectorySearch
   readonly secretBox: SecretBox
   readonly clock: Clock
 }
 
-/** Asks the provider for its description, and records how that went. */
+/** Asks the provider for its description, or searches a directory, and records how that went. */
 export const makeCheckProvider = (deps: CheckProviderDeps) => {
   const clientOf = makeClientOf(deps.secretBox)
+  const directoryOf = makeDirectoryOf(deps.secretBox)
+  const describe = async (
+    { signal }: SignedInCall<never>,
+    provider: Provider,
+  ): Outcome<Failure<'ProviderUnavailable'>, ProviderDescription> => {
+    const directory = await directoryOf(provider)
+    if (directory === undefined) return deps.openIdConnect.describe(await clientOf(provider), signal)
+    const checked = await deps.directories.check(directory, { sourceIp: undefined, signal })
+    if (isLeft(checked)) return checked
+    return right({ issuer: provider.issuer, hasEndSession: false, hasBackChannelLogout: false, scopes: [] })
+  }
   return async (
     call: SignedInCall<never>,
     { owner, ref }: ShownProvider,
   ): Outcome<Failure<'ProviderMissing'> | Failure<'ProviderUnavailable'>, ProviderDescription> => {
     const provider = await findIn(deps.providers, owner, ref)
     if (provider === undefined) return left(providerMissing())
-    const described = await deps.openIdConnect.describe(await clientOf(provider), call.signal)
+    const described = await describe(call, provider)
     await deps.providers.mark(provider.id, isLeft(described) ? described.left.message : '', deps.clock.now())
     return described
   }

@@ -24,6 +24,10 @@ const browserKeyForm = /^[0-9A-Za-z]{43}$/
 /** Returns the address to which a provider sends its answers: one for each provider, so that they cannot be mixed up. */
 export const redirectUri = (baseUrl: string, id: ProviderId): string => `${baseUrl}/user/oauth2/${id}/callback`
 
+/** Returns the page of this service that asks for the name and the password of a directory. */
+const passwordPage = (baseUrl: string, id: ProviderId, state: string): string =>
+  `${baseUrl}/user/oauth2/${id}?state=${encodeURIComponent(state)}`
+
 export const attemptMissing = (): Failure<'AttemptMissing'> =>
   AttemptMissing(
     'This sign-in is over: it took more than ten minutes, was used already, or began in another browser. Begin again ' +
@@ -101,7 +105,10 @@ export const makeBegin = (deps: BeginSignInDeps) => {
       redirectUri: redirectUri(deps.baseUrl(), provider.id),
       scopes: ['openid', ...provider.options.scopes],
     }
-    const url = await deps.openIdConnect.authorizationUrl(await clientOf(provider), request, call.signal)
+    const url =
+      provider.kind === 'ldap'
+        ? right(passwordPage(deps.baseUrl(), provider.id, secrets.state))
+        : await deps.openIdConnect.authorizationUrl(await clientOf(provider), request, call.signal)
     if (isLeft(url)) {
       deps.tally.signIn(provider.id, url.left.tag)
       await deps.providers.mark(provider.id, url.left.message, deps.clock.now())
@@ -145,14 +152,14 @@ export const makeBeginSignIn = (deps: BeginSignInDeps) => {
   }
 }
 
-/** Returns the secrets of the attempt that an answer belongs to, and uses it up. Its stage must be `begun`. */
-export const makeTakeAttempt =
+/** Returns the attempt of a browser with a provider. Its stage must be `begun`. It is not used up. */
+export const makeFindAttempt =
   (deps: AttemptDeps) =>
   async (
     state: string,
     providerId: ProviderId,
     browserKey: Secret | undefined,
-  ): Outcome<Failure<'AttemptMissing'>, { readonly attempt: SignInAttempt; readonly secrets: SignInSecrets }> => {
+  ): Outcome<Failure<'AttemptMissing'>, SignInAttempt> => {
     const stateHash = deps.digest.digest(state)
     const attempt = browserKey === undefined ? undefined : await deps.attempts.find(stateHash)
     const isOwn =
@@ -162,6 +169,21 @@ export const makeTakeAttempt =
       attempt.providerId === providerId &&
       isSameDigest(attempt.browserHash, deps.digest.digest(browserKey.reveal())) &&
       attempt.expiresAt.getTime() > deps.clock.now().getTime()
-    if (!isOwn || !(await deps.attempts.use(stateHash, 'begun'))) return left(attemptMissing())
+    return isOwn ? right(attempt) : left(attemptMissing())
+  }
+
+/** Returns the secrets of the attempt that an answer belongs to, and uses it up. Its stage must be `begun`. */
+export const makeTakeAttempt = (deps: AttemptDeps) => {
+  const find = makeFindAttempt(deps)
+  return async (
+    state: string,
+    providerId: ProviderId,
+    browserKey: Secret | undefined,
+  ): Outcome<Failure<'AttemptMissing'>, { readonly attempt: SignInAttempt; readonly secrets: SignInSecrets }> => {
+    const found = await find(state, providerId, browserKey)
+    if (isLeft(found)) return found
+    const attempt = found.right
+    if (!(await deps.attempts.use(attempt.stateHash, 'begun'))) return left(attemptMissing())
     return right({ attempt, secrets: await openAttempt<SignInSecrets>(deps.secretBox, attempt) })
   }
+}

@@ -41,7 +41,7 @@ export const makeEndSessionUrl = (deps: EndSessionDeps) => {
     if (session === undefined) return right('')
     const linked = (await deps.accounts.listOfUser(userId)).find(({ account }) => account.id === session.accountId)
     const provider = linked === undefined ? undefined : await deps.providers.active(linked.account.providerId)
-    if (provider === undefined) return right('')
+    if (provider?.kind !== 'oidc') return right('')
     const idToken = await deps.secretBox.open(session.sealedIdToken, idTokenPlace(session))
     const request = { idToken, returnTo: `${deps.baseUrl()}/sign-in` }
     return right((await deps.openIdConnect.endSessionUrl(await clientOf(provider), request, call.signal)) ?? '')
@@ -96,7 +96,7 @@ export const makeBackChannelLogout = (deps: BackChannelLogoutDeps) => {
     { providerId, logoutToken }: LogoutInput,
   ): Outcome<Failure<'ProviderMissing'> | Failure<'ProviderUnavailable'> | Failure<'LogoutTokenRefused'>, void> => {
     const provider = await deps.providers.active(providerId)
-    if (provider === undefined) return left(providerMissing())
+    if (provider?.kind !== 'oidc') return left(providerMissing())
     const read = await deps.openIdConnect.readLogoutToken(await clientOf(provider), logoutToken, call.signal)
     if (isLeft(read)) return read
     return deps.unitOfWork.run<Failure<'LogoutTokenRefused'>, void>(call, async (stores) => {

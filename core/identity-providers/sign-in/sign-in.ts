@@ -205,11 +205,38 @@ const refusedByProvider = (provider: Provider, error: string): Failure<'Provider
       'who run the provider whether you may use this service.',
   )
 
-/** What an answer of the provider has proven. */
-interface Proven {
+/** What a provider has proven. */
+export interface Proven {
   readonly attempt: SignInAttempt
   readonly provider: Provider
   readonly identity: ExternalIdentity
+}
+
+/** Reports whether the caller may continue an attempt: a link belongs to the user who asked for it. */
+export const isOfCaller = ({ principal }: Call, { isLink, userId }: SignInAttempt): boolean =>
+  !isLink || (principal?.userId === userId && principal?.impersonator === undefined)
+
+/** Opens a session for a proven person, or links the account of the caller. */
+export const completeProven = async (
+  deps: FinishSignInDeps,
+  call: Call,
+  { attempt, provider, identity }: Proven,
+): Outcome<SignInFailure | Failure<'SecondFactorNeeded'>, FinishedSignIn> => {
+  const opened =
+    attempt.isLink && attempt.userId !== undefined
+      ? await link(deps, call, provider, identity, attempt.userId)
+      : await enter(deps, call, provider, identity, { browserHash: attempt.browserHash })
+  if (isLeft(opened)) {
+    deps.tally.signIn(provider.id, opened.left.tag)
+    return opened
+  }
+  if (opened.right === 'code') {
+    deps.tally.signIn(provider.id, 'second-factor')
+    return left(codeNeeded())
+  }
+  await deps.providers.mark(provider.id, '', deps.clock.now())
+  deps.tally.signIn(provider.id, opened.right.isLink ? 'linked' : 'signed-in')
+  return right(await finished(deps, opened.right))
 }
 
 export interface FinishSignInInput {
@@ -234,9 +261,8 @@ export const makeFinishSignIn = (deps: FinishSignInDeps) => {
     if (isLeft(taken)) return taken
     const { attempt, secrets } = taken.right
     const provider = await deps.providers.active(providerId)
-    if (provider === undefined) return left(providerMissing())
-    if (attempt.isLink && (call.principal?.userId !== attempt.userId || call.principal?.impersonator !== undefined))
-      return left(attemptMissing())
+    if (provider?.kind !== 'oidc') return left(providerMissing())
+    if (!isOfCaller(call, attempt)) return left(attemptMissing())
     if (answer.error !== undefined) return left(refusedByProvider(provider, answer.error))
     const { groupsClaim } = provider.options
     const expected = { ...secrets, groupsClaim, redirectUri: redirectUri(deps.baseUrl(), provider.id) }
@@ -258,22 +284,7 @@ export const makeFinishSignIn = (deps: FinishSignInDeps) => {
       deps.tally.signIn(input.providerId, proven.left.tag)
       return proven
     }
-    const { attempt, provider, identity } = proven.right
-    const opened =
-      attempt.isLink && attempt.userId !== undefined
-        ? await link(deps, call, provider, identity, attempt.userId)
-        : await enter(deps, call, provider, identity, { browserHash: attempt.browserHash })
-    if (isLeft(opened)) {
-      deps.tally.signIn(provider.id, opened.left.tag)
-      return opened
-    }
-    if (opened.right === 'code') {
-      deps.tally.signIn(provider.id, 'second-factor')
-      return left(codeNeeded())
-    }
-    await deps.providers.mark(provider.id, '', deps.clock.now())
-    deps.tally.signIn(provider.id, opened.right.isLink ? 'linked' : 'signed-in')
-    return right(await finished(deps, opened.right))
+    return completeProven(deps, call, proven.right)
   }
 }
 

@@ -53,7 +53,7 @@ export const reconcileTeams = async (
       auditOfProvider(provider, 'identity_provider.groups_unknown', { user: user.id, login: user.login }),
     )
   if (groups === undefined) return
-  const teamIds = await givenTeams(stores, provider, teamsFor(provider.options, groups))
+  const teamIds = await givenTeams(stores, provider, teamsFor(provider, groups))
   const given = { source: sourceOf(provider.id), teamIds, at: deps.clock.now() }
   await deps.memberships.reconcile(stores.organizations, user, given)
 }

@@ -49,6 +49,14 @@ export const alerts: readonly Alert[] = [
     incident: { series: { moorage_access_checks_late_seconds: '0+60x90' }, at: '60m' },
   },
   {
+    name: 'MoorageDirectoryEndsWithheld',
+    severity: 'ticket',
+    expr: 'max(moorage_directory_ends_withheld) > 0',
+    for: '5m',
+    summary: 'A directory lacks so many people at once that none of them loses access.',
+    incident: { series: { moorage_directory_ends_withheld: '6x60' }, at: '20m' },
+  },
+  {
     name: 'MoorageUsageUnreported',
     severity: 'page',
     expr: 'sum by (reason) (moorage_metering_unreported_hours) > 0',

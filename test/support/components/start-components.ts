@@ -6,6 +6,7 @@ import { findHelm } from './helm.ts'
 import { chosenProduct, startDatabaseServer } from './database-server.ts'
 import { findNatsServer } from './nats-binary.ts'
 import { findPromtool } from './promtool.ts'
+import { findSlapd } from './slapd.ts'
 import { findNginx } from './nginx.ts'
 import { componentNames, environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 import { withProgress, type Say } from './progress.ts'
@@ -58,6 +59,12 @@ const starters: Readonly<Record<ComponentName, (say: Say, environment: NodeJS.Pr
   'last-release': async () => ({ environment: {} }),
   haproxy: async () => ({ environment: {} }),
   keycloak: async () => ({ environment: {} }),
+  samba: async () => ({ environment: {} }),
+  // Each test file starts a directory of its own.
+  slapd: async (say) => {
+    await findSlapd(say)
+    return { environment: {} }
+  },
   systemd: async () => ({ environment: {} }),
   // Each test file starts servers of its own: their configuration carries the keys of one database.
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),

@@ -120,11 +120,13 @@ export interface SeedOptions extends CommonOptions {
   /** Files with kubeconfigs. */
   readonly hub?: string
   readonly spoke?: string
+  /** An issuer, or the address of a directory with the base of its people as path. */
+  readonly identityProvider?: string
 }
 
 /** Fills an empty database with the demonstration, through the routes and ports of the parts. */
 export const seedDemo = async (context: RuntimeContext, options: SeedOptions): Promise<ExitCode> => {
-  const { hub, spoke } = options
+  const { hub, spoke, identityProvider } = options
   if ((hub === undefined) !== (spoke === undefined)) {
     context.say('Give both: --hub and --spoke.')
     return 2
@@ -138,7 +140,7 @@ export const seedDemo = async (context: RuntimeContext, options: SeedOptions): P
     const { username = adminOf(config).adminUsername, generatedPassword } = service.firstAdmin ?? {}
     const password = generatedPassword ?? adminOf(config).adminPassword?.reveal() ?? ''
     passwords.set(username, generatedPassword ?? '(the one of MOORAGE_ADMIN_PASSWORD)')
-    await seedParts(config, service, { username, password, passwords, hub: kubeconfigs, tell })
+    await seedParts(config, service, { username, password, passwords, hub: kubeconfigs, identityProvider, tell })
   }).catch((error: unknown) => {
     if (!(error instanceof StartRefused)) throw error
     throw new StartRefused([...error.problems, 'What was made is removed by: moorage demo reset'])
@@ -188,13 +190,14 @@ interface Seeding {
   readonly password: string
   readonly passwords: Map<string, string>
   readonly hub: DemoHub | undefined
+  readonly identityProvider: string | undefined
   tell(text: string): void
 }
 
 const seedParts = async (
   { parts, settings }: LoadedConfig,
   service: RunningService,
-  { username, password, passwords, hub, tell }: Seeding,
+  { username, password, passwords, hub, identityProvider, tell }: Seeding,
 ): Promise<void> =>
   asAdmin(service, username, async (base, { ask, tokenId }) => {
     const passwordOf: DemoWorld['passwordOf'] = (login) => {
@@ -202,7 +205,7 @@ const seedParts = async (
       passwords.set(login, made)
       return made
     }
-    const world: DemoWorld = { ...base, hub, passwordOf, tell }
+    const world: DemoWorld = { ...base, hub, identityProvider, passwordOf, tell }
     for (const part of parts) if (part.demo !== undefined && isOpenPart(part, settings)) await part.demo(world)
     const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
     await ask('DELETE', `/users/${username}/tokens/${tokenId}`, undefined, basic)
@@ -217,7 +220,7 @@ const asAdmin = async (
   { baseUrl, container }: RunningService,
   username: string,
   work: (
-    world: Omit<DemoWorld, 'hub' | 'passwordOf' | 'tell'>,
+    world: Omit<DemoWorld, 'hub' | 'identityProvider' | 'passwordOf' | 'tell'>,
     more: { readonly ask: Ask; readonly tokenId: number },
   ) => Promise<void>,
 ): Promise<void> => {

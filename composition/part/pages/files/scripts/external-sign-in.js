@@ -1,4 +1,5 @@
-import { ask, byId, onSubmit, showOnly, tell } from './kit.js'
+import { ask, byId, showOnly, tell } from './kit.js'
+import { onCode } from './sign-in-form.js'
 
 // The page is at /user/oauth2/ID/callback: the provider sends the browser here with its answer.
 const id = location.pathname.split('/')[3]
@@ -14,18 +15,7 @@ const refuse = (message) => {
 /** Continues with the account, where a link was asked for, or to the page of a signed-in user. */
 const goOn = ({ json }) => location.replace(json.is_link ? '/account' : '/sign-in')
 
-onSubmit('code-form', async () => {
-  const reply = await ask('POST', '/user/oauth2/' + id + '/twofa', { passCode: byId('one-time-code').value.trim() })
-  byId('one-time-code').value = ''
-  if (reply.status === 200) return goOn(reply)
-  if (reply.status === 401)
-    return tell(
-      'This code is wrong or was used already. Wait for the next one; after many failed attempts, wait longer.',
-      true,
-    )
-  byId('code-form').hidden = true
-  refuse(reply.message)
-})
+onCode(id, goOn, refuse)
 
 const sent = Object.fromEntries(
   ['state', 'code', 'iss', 'error'].filter((name) => answer.has(name)).map((name) => [name, answer.get(name)]),

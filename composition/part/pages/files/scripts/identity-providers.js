@@ -42,21 +42,44 @@ const row = (text, ...buttons) => {
 }
 
 const showRegistered = (provider) => {
+  byId('registered').hidden = provider.type === 'ldap'
   byId('registered-text').textContent = [
     'Redirect URI: ' + provider.redirect_uri,
     'Back-channel logout: ' + provider.backchannel_logout_uri,
     'Redirect after logout: ' + provider.post_logout_redirect_uri,
     'Initiate login: ' + provider.initiate_login_uri,
   ].join('\n')
-  byId('registered').hidden = false
 }
 
 const teamName = (id) => teams.find((team) => team.id === id)?.name ?? String(id)
+
+/** The fields of a directory, by their names on the wire. */
+const ofDirectory = {
+  user_base: 'directory-base',
+  user_filter: 'directory-filter',
+  id_attribute: 'directory-id',
+  login_attribute: 'directory-login',
+  group_base: 'directory-groups',
+  nested_groups: 'directory-nested',
+  authorities: 'directory-authorities',
+}
+
+const showKind = () => (byId('directory').hidden = byId('provider-type').value !== 'ldap')
+
+/** Returns what the form says of a directory. What is empty in a new one has its default. */
+const directoryOf = (isNew) => {
+  const values = Object.entries(ofDirectory).map(([name, id]) => [name, byId(id).value.trim()])
+  return {
+    ...Object.fromEntries(values.filter(([, value]) => !isNew || value !== '')),
+    trusts_mail: byId('directory-mail').checked,
+  }
+}
 
 /** Puts a provider into the form, to be changed. */
 const edit = (provider) => {
   byId('provider-name').value = provider.name
   byId('provider-display').value = provider.display_name
+  byId('provider-type').value = provider.type
   byId('provider-issuer').value = provider.issuer
   byId('provider-client').value = provider.client_id
   byId('provider-creates').checked = provider.allows_creation
@@ -66,6 +89,10 @@ const edit = (provider) => {
   byId('provider-rules').value = provider.group_teams
     .map(({ group, team_id }) => group + ' = ' + teamName(team_id))
     .join('\n')
+  for (const [field, id] of Object.entries(ofDirectory))
+    if (provider.directory) byId(id).value = provider.directory[field]
+  byId('directory-mail').checked = provider.directory?.trusts_mail === true
+  showKind()
   showRegistered(provider)
   byId('provider-display').focus()
 }
@@ -73,11 +100,12 @@ const edit = (provider) => {
 const showProviders = async () => {
   providers = await list(at('/identity-providers'))
   const rows = providers.map((provider) => {
-    const { id, name, display_name, is_active, last_problem } = provider
+    const { id, name, display_name, is_active, last_problem, withheld_ends } = provider
     const path = at('/identity-providers/' + id)
     const change = (text, done, method, body) =>
       button(text, name, async () => (await act(done, method, path, body)) && showProviders())
-    const facts = [display_name, is_active ? '' : 'switched off', last_problem].filter((fact) => fact !== '')
+    const missing = withheld_ends === 0 ? '' : withheld_ends + ' people are missing in the directory and keep access'
+    const facts = [display_name, is_active ? '' : 'switched off', last_problem, missing].filter((fact) => fact !== '')
     return row(
       facts.join(', '),
       button('Edit', name, () => edit(provider)),
@@ -87,6 +115,14 @@ const showProviders = async () => {
       is_active
         ? change('Switch off', 'The provider is switched off.', 'PATCH', { is_active: false })
         : change('Switch on', 'The provider is switched on.', 'PATCH', { is_active: true }),
+      ...(withheld_ends === 0
+        ? []
+        : [
+            button('End their access', name, async () => {
+              const done = 'It is confirmed. The next comparison ends their access.'
+              await act(done, 'POST', path + '/confirm-ends', { ends: withheld_ends })
+            }),
+          ]),
       change('Remove', 'The provider is removed.', 'DELETE'),
     )
   })
@@ -150,8 +186,10 @@ onSubmit('provider-form', async () => {
   if (rules === undefined) return
   const name = byId('provider-name').value.trim()
   const known = providers.find((provider) => provider.name === name)
+  const isDirectory = byId('provider-type').value === 'ldap'
   const body = {
     name,
+    type: byId('provider-type').value,
     display_name: byId('provider-display').value.trim() || name,
     issuer: byId('provider-issuer').value.trim(),
     client_id: byId('provider-client').value.trim(),
@@ -161,13 +199,22 @@ onSubmit('provider-form', async () => {
     default_team_id: Number(byId('provider-team').value),
     groups_claim: byId('provider-claim').value.trim(),
     group_teams: rules,
+    ...(isDirectory ? { directory: directoryOf(known === undefined) } : {}),
   }
   const path = at('/identity-providers')
   const saved = await (known === undefined
-    ? act('The provider is added. Register its addresses, then check it.', 'POST', path, body)
+    ? act(
+        isDirectory
+          ? 'The directory is added. Check it.'
+          : 'The provider is added. Register its addresses, then check it.',
+        'POST',
+        path,
+        body,
+      )
     : act('The provider is changed.', 'PATCH', path + '/' + known.id, body))
   if (saved === undefined) return
   byId('provider-form').reset()
+  showKind()
   showRegistered(saved.json)
   await showProviders()
 })
@@ -187,6 +234,7 @@ byId('local-switch').addEventListener('click', async () => {
   if (await act('It is done.', 'PUT', at('/local-sign-in'), body)) await showLocal()
 })
 
+byId('provider-type').addEventListener('change', showKind)
 byId('organization').addEventListener('change', showOrganization)
 addCopyButtons()
 

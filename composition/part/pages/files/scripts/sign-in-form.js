@@ -15,6 +15,9 @@ const askPassword = (isAsked) => {
   byId('sign-in-button').textContent = isAsked ? 'Sign in' : 'Continue'
 }
 
+const wrongCode =
+  'This code is wrong or was used already. Wait for the next one; after many failed attempts, wait longer.'
+
 /** Sends the browser to an identity provider. Returns why it cannot. */
 export const beginAt = async (id, body = {}, path = '/user/oauth2/' + id) => {
   const { status, json, message } = await ask('POST', path, body)
@@ -25,6 +28,17 @@ export const beginAt = async (id, body = {}, path = '/user/oauth2/' + id) => {
   location.assign(url.href)
   return undefined
 }
+
+/** Lets the form of the code complete a sign-in with an identity provider. */
+export const onCode = (id, onDone, onRefused) =>
+  onSubmit('code-form', async () => {
+    const reply = await ask('POST', '/user/oauth2/' + id + '/twofa', { passCode: byId('one-time-code').value.trim() })
+    byId('one-time-code').value = ''
+    if (reply.status === 200) return onDone(reply)
+    if (reply.status === 401) return tell(wrongCode, true)
+    byId('code-form').hidden = true
+    onRefused(reply.message)
+  })
 
 /** Shows a button for each identity provider of the site. */
 const showProviders = async () => {
@@ -107,12 +121,7 @@ export const signIn = async (onSignedIn) => {
     if (answer.status === 200) return goOn()
     if (answer.status === 404) showPart('sign-in-form')
     // The message of the service is for programs: it names a header.
-    tell(
-      answer.status === 401
-        ? 'This code is wrong or was used already. Wait for the next one; after many failed attempts, wait longer.'
-        : answer.message,
-      true,
-    )
+    tell(answer.status === 401 ? wrongCode : answer.message, true)
   })
   for (const choice of document.querySelectorAll('.passkey')) choice.hidden = !hasPasskeySupport
   const signInByPasskey = async (path, body) => {
