@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../mail/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
-import type { AccessMoment, Principal } from '../kernel/principal.ts'
+import type { AccessMoment, Principal, SessionProof } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { portKey } from '../kernel/port-key.ts'
 import type { AccountLifeStore, PageSizeStore, SearchTermStore, AvatarStore, SiteRulesStore } from './accounts/ports.ts'
@@ -239,6 +239,7 @@ export interface SessionGrant {
   readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
   readonly expiresAt: Date
+  readonly proof: SessionProof | undefined
   readonly provenAt?: AccessMoment
 }
 

@@ -15,9 +15,7 @@ import {
   SafeInteger,
 } from '../kit/codecs.ts'
 import { path } from '../kit/access.ts'
-
-/** The cookie that binds a sign-in to the browser in which it began. */
-export const signInCookie = 'moorage_sign_in'
+import { PasskeyAssertion } from '../identity/passkeys/codecs.ts'
 
 export const OrgPath = request({ orgname: OrgPathName }, 'ProvidersPath')
 export const organizationInPath = { type: 'organization', name: path('orgname') } as const
@@ -249,7 +247,13 @@ export const SignInAnswerOption = request(
   'SignInAnswerOption',
 )
 export const CodeOption = request(
-  { passCode: described(freeText(255), 'A one-time code or a recovery code.') },
+  {
+    passCode: described(optional(freeText(255)), 'A one-time code or a recovery code.'),
+    passkey: described(
+      optional(PasskeyAssertion),
+      'The response of a passkey instead, to the options of `POST /user/signin/passkey/request`.',
+    ),
+  },
   'SignInCodeOption',
 )
 export const SignedIn = answer(
@@ -299,6 +303,11 @@ const proof = {
   passCode: described(
     optional(freeText(255)),
     'A one-time code or a recovery code; not needed if the request has HTTP Basic with `X-OTP`.',
+  ),
+  passkey: described(
+    optional(PasskeyAssertion),
+    'The response of a passkey of the account, in place of the code or of both. Its options are those of ' +
+      '`POST /user/settings/security/webauthn/request_proof`.',
   ),
 }
 export const AccountLinkParams = request(

@@ -47,6 +47,7 @@ const issue = async ({ deps: { stores } }: IdentityFixture, userId: UserId, fill
     sourceIp: '192.0.2.1',
     userAgent: '',
     createdAt: at,
+    proof: undefined,
     idleExpiresAt: later,
     expiresAt: later,
   })

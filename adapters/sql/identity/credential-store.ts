@@ -47,7 +47,7 @@ const maybeState = nullableColumns(stateRow)
 
 const s0 = aliased(sessions, 's')
 /** A session `s` with the state of its user. */
-const sessionWithState = { ...stateRow, ...pick(s0, 'id', 'lastSeenAt', 'idleExpiresAt', 'expiresAt') }
+const sessionWithState = { ...stateRow, ...pick(s0, 'id', 'lastSeenAt', 'idleExpiresAt', 'expiresAt', 'proof') }
 
 const statements = (db: SqlDatabase) => ({
   tokenByHash: db.prepare({ hash: accessTokens.tokenHash }, tokenRow, (k, p) =>
@@ -132,8 +132,8 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
     async sessionByHash(hash) {
       const row = await db.first(s.sessionByHash, { hash })
       if (row === undefined) return undefined
-      const { lastSeenAt, idleExpiresAt, expiresAt } = row
-      return { account: stateOf(row), sessionId: row.id, lastSeenAt, idleExpiresAt, expiresAt }
+      const { lastSeenAt, idleExpiresAt, expiresAt, proof } = row
+      return { account: stateOf(row), sessionId: row.id, lastSeenAt, idleExpiresAt, expiresAt, proof }
     },
     async passwordByKey(key) {
       const row = await db.first(key.includes('@') ? s.passwordByEmail : s.passwordByName, { key })

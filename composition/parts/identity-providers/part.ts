@@ -17,6 +17,7 @@ import { makeSqlMembershipStore } from '../../../adapters/sql/organizations/memb
 import { makeSqlOrganizationStore } from '../../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlTeamStore } from '../../../adapters/sql/organizations/team-store.ts'
 import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
+import { makeMembersByAddress } from '../../../core/identity-providers/domains/members.ts'
 import { isLocalSignInOff } from '../../../core/identity-providers/local-sign-in.ts'
 import {
   DomainProofsPort,
@@ -24,6 +25,7 @@ import {
   ExternalAccountStorePort,
   ExternalSessionStorePort,
   LocalSignInStorePort,
+  MembersByAddressPort,
   OpenIdConnectPort,
   ProviderSettingsPort,
   ProviderStorePort,
@@ -32,6 +34,7 @@ import {
   SignInAttemptStorePort,
 } from '../../../core/identity-providers/ports.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
+import { AddressReaderPort } from '../../../core/organizations/invitations/ports.ts'
 import { portKey } from '../../../core/kernel/port-key.ts'
 import { identityProvidersPlugin } from '../../../plugins/identity-providers/plugin.ts'
 import { bind, lazily } from '../../part/binding.ts'
@@ -123,6 +126,7 @@ export const part = definePart({
       bind(SignInAttemptStorePort, {}, () => stores().attempts(database)),
       bind(DomainStorePort, {}, () => stores().domains(database)),
       bind(LocalSignInStorePort, {}, () => stores().localSignIn(database)),
+      bind(MembersByAddressPort, { addresses: AddressReaderPort }, makeMembersByAddress),
       bind(LocalSignInPort, { localSignIn: LocalSignInStorePort }, ({ localSignIn }) => localSignIn),
       bindUnitOfWork(
         database,

@@ -169,7 +169,7 @@ const makeAuthenticateSession =
       method: 'session',
       scopes: fullScope,
       sessionId: grant.sessionId,
-      ...definedFields({ provenAt: grant.provenAt }),
+      ...definedFields({ sessionProof: grant.proof, provenAt: grant.provenAt }),
     })
   }
 

@@ -5,10 +5,11 @@ import { makeOfferPasskeySignIn, makeSignInWithPasskey } from '../../../core/ide
 import {
   makeRegisterPasskey,
   makeRemovePasskey,
+  makeRenamePasskey,
   makeRequestPasskey,
   makeRequestPasskeyProof,
 } from '../../../core/identity/passkeys/passkeys.ts'
-import { challengeSeconds, UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkey-ports.ts'
+import { UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkey-ports.ts'
 import {
   CredentialStorePort,
   CsrfTokensPort,
@@ -26,15 +27,14 @@ import { pageWithin } from '../../../core/kernel/page.ts'
 import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import type { CookieChange } from '../../kit/reply.ts'
-import { proofOf } from '../passwords.ts'
-import { cookiesOfSession } from '../sessions/session-wire.ts'
+import { proofOf } from '../proof-wire.ts'
+import { cookiesOfSession, signInCookieOf } from '../sessions/session-wire.ts'
 import { passkeyWire, registeredWire } from './codecs.ts'
 import {
   listPasskeys,
-  passkeyCookie,
   registerPasskey,
   removePasskey,
+  renamePasskey,
   requestPasskey,
   requestPasskeyProof,
   requestPasskeySignIn,
@@ -70,20 +70,15 @@ export const passkeyGroup = defineGroup({
       input: ({ body }) => body,
       reply: ({ passkey, recoveryCodes }) => registeredWire(passkey, recoveryCodes),
     }),
+    handle(renamePasskey, makeRenamePasskey(given), {
+      input: ({ params, body }) => ({ id: params.id, name: body.name }),
+      reply: passkeyWire,
+    }),
     handle(removePasskey, makeRemovePasskey(given), {
       input: ({ params, body }) => ({ id: params.id, proof: proofOf(body) }),
     }),
     handle(requestPasskeyProof, makeRequestPasskeyProof(given), { reply: (publicKey) => ({ publicKey }) }),
   ],
-})
-
-const browserCookie = (value: string | undefined): CookieChange => ({
-  name: passkeyCookie,
-  value,
-  httpOnly: true,
-  path: '/',
-  hostPrefix: true,
-  ...(value === undefined ? {} : { maxAgeSeconds: challengeSeconds }),
 })
 
 export const passkeySignInGroup = defineGroup({
@@ -107,14 +102,14 @@ export const passkeySignInGroup = defineGroup({
       input: ({ cookie }) => cookie,
       reply: ({ options, browser }) => ({
         value: { publicKey: options },
-        cookies: [browserCookie(browser.reveal())],
+        cookies: [signInCookieOf(browser)],
       }),
     }),
     handle(signInWithPasskey, makeSignInWithPasskey(given), {
       input: ({ body, cookie }) => ({ response: body.passkey, browser: cookie, remember: body.remember ?? false }),
       reply: ({ sessionKey, remembered, busPass }) => [
         ...cookiesOfSession(given.settings, given.csrf, { sessionKey, remembered: remembered ?? 'none', busPass }),
-        browserCookie(undefined),
+        signInCookieOf(undefined),
       ],
     }),
   ],

@@ -1,4 +1,5 @@
 import { ask, byId, onSubmit, showOnly, tell } from './kit.js'
+import { hasPasskeySupport, onPress, usePasskey } from './passkeys.js'
 
 // The page is at /user/oauth2/ID/callback: the provider sends the browser here with its answer.
 const id = location.pathname.split('/')[3]
@@ -14,17 +15,28 @@ const refuse = (message) => {
 /** Continues with the account, where a link was asked for, or to the page of a signed-in user. */
 const goOn = ({ json }) => location.replace(json.is_link ? '/account' : '/sign-in')
 
-onSubmit('code-form', async () => {
-  const reply = await ask('POST', '/user/oauth2/' + id + '/twofa', { passCode: byId('one-time-code').value.trim() })
-  byId('one-time-code').value = ''
+/** Sends the second factor. `wrong` is what to say if it is not accepted. */
+const finishWith = async (factor, wrong) => {
+  const reply = await ask('POST', '/user/oauth2/' + id + '/twofa', factor)
   if (reply.status === 200) return goOn(reply)
-  if (reply.status === 401)
-    return tell(
-      'This code is wrong or was used already. Wait for the next one; after many failed attempts, wait longer.',
-      true,
-    )
+  if (reply.status === 401) return tell(wrong, true)
   byId('code-form').hidden = true
   refuse(reply.message)
+}
+
+onSubmit('code-form', async () => {
+  const passCode = byId('one-time-code').value.trim()
+  byId('one-time-code').value = ''
+  await finishWith(
+    { passCode },
+    'This code is wrong or was used already. Wait for the next one; after many failed attempts, wait longer.',
+  )
+})
+for (const choice of document.querySelectorAll('.passkey')) choice.hidden = !hasPasskeySupport
+onPress(byId('passkey-factor'), async () => {
+  const passkey = await usePasskey('/user/signin/passkey/request')
+  if (passkey !== undefined)
+    await finishWith({ passkey }, 'This passkey was not accepted. It may be of another account.')
 })
 
 const sent = Object.fromEntries(
@@ -38,6 +50,6 @@ else {
   if (reply.status === 200) goOn(reply)
   else if (reply.status === 405 && reply.json.code === 'SecondFactorNeeded') {
     showOnly('code-form')
-    tell('Your identity provider let you in. Enter a one-time code of this account too.')
+    tell('Your identity provider let you in. Enter a one-time code of this account too, or use a passkey.')
   } else refuse(reply.message)
 }

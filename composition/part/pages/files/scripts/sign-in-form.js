@@ -1,8 +1,11 @@
 import { ask, byId, onSubmit, showOnly, tell } from './kit.js'
-import { hasPasskeySupport, onPress, usePasskey } from './passkeys.js'
+import { endAutofill, hasPasskeySupport, offerByAutofill, onPress, usePasskey } from './passkeys.js'
 
 const parts = ['sign-in-form', 'code-form', 'change-form']
-const showPart = (id) => showOnly(id, ...parts.filter((part) => part !== id))
+const showPart = (id) => {
+  endAutofill()
+  showOnly(id, ...parts.filter((part) => part !== id))
+}
 const forget = () => {
   for (const part of parts) byId(part).reset()
   askPassword(false)
@@ -68,6 +71,9 @@ const callerOf = async () => {
   return undefined
 }
 
+/** Offers passkeys in the field of the name. */
+let offerAgain = () => undefined
+
 /** Asks for name, password and code if they are needed, and then calls `onSignedIn` with the name of the user. */
 export const signIn = async (onSignedIn) => {
   const goOn = async () => {
@@ -105,7 +111,10 @@ export const signIn = async (onSignedIn) => {
     })
     byId('one-time-code').value = ''
     if (answer.status === 200) return goOn()
-    if (answer.status === 404) showPart('sign-in-form')
+    if (answer.status === 404) {
+      showPart('sign-in-form')
+      void offerAgain()
+    }
     // The message of the service is for programs: it names a header.
     tell(
       answer.status === 401
@@ -115,17 +124,30 @@ export const signIn = async (onSignedIn) => {
     )
   })
   for (const choice of document.querySelectorAll('.passkey')) choice.hidden = !hasPasskeySupport
-  const signInByPasskey = async (path, body) => {
-    const passkey = await usePasskey('/user/signin/passkey/request')
-    if (passkey === undefined) return
-    const answer = await ask('POST', path, { ...body, passkey })
-    if (answer.status === 200) return goOn()
-    tell(answer.status === 401 ? 'This passkey was not accepted. It may be of another account.' : answer.message, true)
+  const challenge = '/user/signin/passkey/request'
+  /** Returns whether the user is signed in. */
+  const sendPasskey = async (path, body, passkey) => {
+    const answer = passkey && (await ask('POST', path, { ...body, passkey }))
+    if (answer?.status === 200) {
+      await goOn()
+      return true
+    }
+    if (answer)
+      tell(
+        answer.status === 401 ? 'This passkey was not accepted. Try again, or use another one.' : answer.message,
+        true,
+      )
+    return false
   }
-  onPress(byId('passkey-sign-in'), () =>
-    signInByPasskey('/user/signin/passkey', { remember: byId('remember').checked }),
+  const sendAlone = (passkey) => sendPasskey('/user/signin/passkey', { remember: byId('remember').checked }, passkey)
+  // The challenge is valid for five minutes. A passkey that is chosen later is refused, and offered again.
+  offerAgain = () => offerByAutofill(challenge, async (passkey) => (await sendAlone(passkey)) || offerAgain())
+  onPress(byId('passkey-sign-in'), async () => {
+    if (!(await sendAlone(await usePasskey(challenge)))) void offerAgain()
+  })
+  onPress(byId('passkey-factor'), async () =>
+    sendPasskey('/user/signin/twofa', credentials(), await usePasskey(challenge)),
   )
-  onPress(byId('passkey-factor'), () => signInByPasskey('/user/signin/twofa', credentials()))
   onSubmit('change-form', async () => {
     const [old_password, password, retype] = [
       byId('old-password').value,
@@ -137,7 +159,9 @@ export const signIn = async (onSignedIn) => {
     await goOn()
   })
   await goOn()
-  if (!byId('sign-in-form').hidden) await showProviders()
+  if (byId('sign-in-form').hidden) return
+  void offerAgain()
+  await showProviders()
 }
 
 /** Ends the session, also at the identity provider that opened it, and shows the first form. */
@@ -149,5 +173,6 @@ export const signOut = async () => {
   if (url.startsWith('http')) return location.assign(url)
   forget()
   showPart('sign-in-form')
+  void offerAgain()
   tell('Signed out.')
 }
