@@ -2,7 +2,6 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, SessionId, UserId } from '../kernel/ids.ts'
 import type { IdentityChanges } from '../identity/ports.ts'
-import type { LocalSignIn } from '../identity/access-ports.ts'
 import type { User } from '../identity/types.ts'
 import type { OrganizationStores } from '../organizations/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
@@ -301,7 +300,7 @@ export interface LocalSignInFacts {
 }
 
 /** Whether people sign in with passwords of this service: for the site, and for each organization. */
-export interface LocalSignInStore extends LocalSignIn {
+export interface LocalSignInStore {
   isOff(owner: ProviderOwner): Promise<boolean>
   /** Returns whether anything changed. */
   setOff(owner: ProviderOwner, isOff: boolean, at: Date): Promise<boolean>

@@ -30,16 +30,6 @@ export const ProofRequired = defineFailure(
   'The request must prove the password, and the second factor if one is enrolled.',
 )
 
-/** Decides who may sign in with what this service keeps: passwords and passkeys. */
-export interface LocalSignIn {
-  /**
-   * Reports whether the user must sign in at an identity provider instead. Takes one query; ask it only after the
-   * password was correct, since the answer says something about the account.
-   */
-  isOffFor(userId: UserId): Promise<boolean>
-}
-export const LocalSignInPort = portKey<LocalSignIn>('identity.LocalSignIn')
-
 /** The sentence for a user whose password or passkey is correct and not accepted. */
 export const localSignInOff =
   'Passwords and passkeys of this service are not accepted for this account: it signs in with the identity provider of its organization. Open the ' +

@@ -219,6 +219,11 @@ export interface PasswordRecord {
   /** The reference of the enrolled one: see `SecondFactorStore.enrolledRef`. */
   readonly secondFactorRef: string | undefined
   readonly lastLoginAt: Date | undefined
+  /**
+   * The user must sign in at an identity provider instead. Use it only after the password was correct, since it says
+   * something about the account.
+   */
+  readonly isLocalSignInOff: boolean
 }
 export interface TokenGrant {
   readonly account: AccountState

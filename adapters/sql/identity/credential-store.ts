@@ -1,4 +1,6 @@
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
+import type { LocalSignInFacts } from '../../../core/identity-providers/ports.ts'
+import { localSignInFacts } from '../identity-providers/local-sign-in-facts.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 import { fromUsers, onlyClusterOf, secondFactorRef, stateOf, stateRow, userRow, wordsOf } from './rows.ts'
 import type { Row } from '../kit/columns.ts'
@@ -40,6 +42,7 @@ const passwordRow = {
   ...stateRow,
   ...pick(aliased(users, 'u'), 'passwordHash', 'lastLoginAt'),
   secondFactorRef,
+  ...localSignInFacts,
 }
 
 /** The state of a user, if the account has one. */
@@ -117,8 +120,15 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-/** Reads credentials directly from the pool, with one prepared query each and no transaction. */
-export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
+/**
+ * Reads credentials directly from the pool, with one prepared query each and no transaction.
+ *
+ * @param isLocalSignInOff decides by the facts of a user.
+ */
+export const makeSqlCredentialStore = (
+  db: SqlDatabase,
+  isLocalSignInOff: (facts: LocalSignInFacts) => boolean,
+): CredentialStore => {
   const s = statements(db)
   return {
     async tokenByHash(hash) {
@@ -145,6 +155,7 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
         hasSecondFactor: secondFactorRef !== undefined,
         secondFactorRef,
         lastLoginAt: row.lastLoginAt,
+        isLocalSignInOff: isLocalSignInOff(row),
       }
     },
     async accountByName(name) {

@@ -16,9 +16,7 @@ import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-s
 import { makeSqlMembershipStore } from '../../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlTeamStore } from '../../../adapters/sql/organizations/team-store.ts'
-import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
 import { makeMembersByAddress } from '../../../core/identity-providers/domains/members.ts'
-import { isLocalSignInOff } from '../../../core/identity-providers/local-sign-in.ts'
 import {
   DomainProofsPort,
   DomainStorePort,
@@ -71,7 +69,7 @@ const storesOf = ({ database, heldObjects }: Pick<Boot, 'database' | 'heldObject
     sessions: makeSqlExternalSessionStore(database),
     attempts: makeSqlSignInAttemptStore(database),
     domains: makeSqlDomainStore(database),
-    localSignIn: makeSqlLocalSignInStore(database, isLocalSignInOff),
+    localSignIn: makeSqlLocalSignInStore(database),
   }
 }
 
@@ -127,7 +125,6 @@ export const part = definePart({
       bind(DomainStorePort, {}, () => stores().domains(database)),
       bind(LocalSignInStorePort, {}, () => stores().localSignIn(database)),
       bind(MembersByAddressPort, { addresses: AddressReaderPort }, makeMembersByAddress),
-      bind(LocalSignInPort, { localSignIn: LocalSignInStorePort }, ({ localSignIn }) => localSignIn),
       bindUnitOfWork(
         database,
         ProviderUnitOfWorkPort,

@@ -4,7 +4,6 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import type { LocalSignIn } from '../access-ports.ts'
 import { localSignInOff, SignInProhibited } from '../access-ports.ts'
 import type { Allowances } from '../attempt-ports.ts'
 import type { OpenProvenDeps, SignedIn } from './sign-in.ts'
@@ -45,7 +44,6 @@ export const makeOfferPasskeySignIn = (deps: ChallengeDeps & { readonly allowanc
 }
 
 export interface PasskeySignInDeps extends OpenProvenDeps {
-  readonly localSignIn: LocalSignIn
   readonly stores: IdentityStores
   readonly credentials: CredentialStore
   readonly usePasskey: UsePasskey
@@ -72,7 +70,7 @@ export const makeSignInWithPasskey =
     const record = user && (await deps.credentials.passwordByKey(user.login.toLowerCase()))
     if (record?.account.userId !== userId) return left(passkeyRefused(userId))
     if (!record.account.isEnabled) return left(prohibited())
-    if (await deps.localSignIn.isOffFor(userId)) return left(SignInProhibited(localSignInOff))
+    if (record.isLocalSignInOff) return left(SignInProhibited(localSignInOff))
     const opened = await openProven(deps, call, record, { proof: 'passkey', remember, passkey: used.right })
     if (!isLeft(opened)) return opened
     return left(

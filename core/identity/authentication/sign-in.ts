@@ -3,7 +3,6 @@ import type { Clock } from '../../kernel/clock.ts'
 import { laterBySeconds } from '../../kernel/clock.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
-import type { LocalSignIn } from '../access-ports.ts'
 import { localSignInOff, SecondFactorNeeded, SignInProhibited } from '../access-ports.ts'
 import type { Failure, FailureType, Outcome } from '../../kernel/failure.ts'
 import { Busy, defineFailure } from '../../kernel/failure.ts'
@@ -36,7 +35,6 @@ export interface SignInDeps extends CheckCredentialsDeps {
   readonly clock: Clock
   readonly settings: IdentitySettings
   readonly busPasses: BusPasses
-  readonly localSignIn: LocalSignIn
 }
 
 export interface SignInInput {
@@ -98,7 +96,7 @@ const makeSignInBy = (deps: SignInDeps) => {
     }
     const { account } = checked.right
     if (!account.isEnabled) return left(prohibited())
-    if (await deps.localSignIn.isOffFor(account.userId)) return left(SignInProhibited(localSignInOff))
+    if (checked.right.isLocalSignInOff) return left(SignInProhibited(localSignInOff))
     const second = await secondStep(checked.right)
     return isLeft(second) ? second : right({ ...checked.right, proof: second.right })
   }

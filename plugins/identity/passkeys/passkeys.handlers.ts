@@ -1,4 +1,3 @@
-import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
 import { right } from 'fp-ts/lib/Either.js'
 import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import { makeOfferPasskeySignIn, makeSignInWithPasskey } from '../../../core/identity/authentication/passkey-sign-in.ts'
@@ -90,7 +89,6 @@ export const passkeySignInGroup = defineGroup({
     csrf: CsrfTokensPort,
     digest: TokenDigestPort,
     entropy: EntropyPort,
-    localSignIn: LocalSignInPort,
     settings: IdentitySettingsPort,
     stores: IdentityStoresPort,
     unitOfWork: IdentityUnitOfWorkPort,
