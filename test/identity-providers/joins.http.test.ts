@@ -151,7 +151,7 @@ test.serial('a passkey does not sign in where local sign-in is off', async (t) =
   must((await signInByPasskey(authenticator))[1])
 })
 
-test.serial('a user of the directory is linked to the provider by address, and stays without a group', async (t) => {
+test.serial('a user of the directory is linked by address, and stays without a group', async (t) => {
   const made = must(await scim('POST', '/Users', entraUser('nils@acme.test')), 201).json
   const claims = { email: 'nils@acme.test', preferred_username: 'nils' }
   const [, answer] = await signInAs(ofAcme, 'n1', { ...claims, groups: ['/viewers'] })
@@ -165,7 +165,7 @@ test.serial('a user of the directory is linked to the provider by address, and s
   t.like((await scim('GET', `/Users/${made.id}`)).json, { active: true })
 })
 
-test.serial('a directory adopts the account of a member only by an address of a verified domain', async (t) => {
+test.serial('a directory adopts a member only by an address of a verified domain', async (t) => {
   const viewers = await fixture.teamId('Viewers')
   const makeUser = async (username: string, email: string, isMember: boolean) => {
     const user = { username, email, password, must_change_password: false, full_name: 'Before' }

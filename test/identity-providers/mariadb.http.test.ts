@@ -31,7 +31,7 @@ test.after.always(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test.serial('on MariaDB, a person signs in, is in the teams of the groups, and loses access everywhere', async (t) => {
+test.serial('on MariaDB, a person signs in, has the teams, and loses access everywhere', async (t) => {
   const groups = { groups_claim: 'groups', group_teams: [{ group: '/v', team_id: await fixture.teamId('Viewers') }] }
   const id = await fixture.connect('acme', { allows_creation: true, links_verified_domains: true, ...groups })
   fixture.provenDomains.add('acme.test')
