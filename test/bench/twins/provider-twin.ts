@@ -6,8 +6,8 @@ import { announce } from './ready.ts'
 
 // An OpenID Connect provider that lets everyone in: a code names the person and the nonce of the sign-in.
 
-const { privateKey, publicKey } = await jose.generateKeyPair('RS256')
-const key = { ...(await jose.exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
+const { privateKey, publicKey } = await jose.generateKeyPair('ES256')
+const key = { ...(await jose.exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }
 
 const tokens = async (issuer: string, code: string): Promise<object> => {
   const [sub = '', nonce = ''] = code.split('.')
@@ -19,7 +19,7 @@ const tokens = async (issuer: string, code: string): Promise<object> => {
     name: 'Ada Lovelace',
   }
   const idToken = await new jose.SignJWT(claims)
-    .setProtectedHeader({ alg: 'RS256', kid: key.kid })
+    .setProtectedHeader({ alg: 'ES256', kid: key.kid })
     .setIssuer(issuer)
     .setAudience('moorage')
     .setSubject(sub)
@@ -39,6 +39,7 @@ const server = createServer((req, res) => {
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
       jwks_uri: `${issuer}/jwks`,
+      id_token_signing_alg_values_supported: ['ES256'],
     }
   }
   void answer().then((body) => res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)))
