@@ -37,7 +37,7 @@ import { declareSuite } from '../support/declare-suite.ts'
 
 const parseOrdinary = (input: ProfileInput) => parseProfile(input, ordinaryOrgType)
 
-test('only sessions of a passkey, and tokens of an owner with one, meet its requirement', (t) => {
+test('a passkey is required of sessions, and of the owner of a token', (t) => {
   const rules = { secondFactorFrom: undefined, hasSecondFactor: true, requiresPasskey: true, maxTokenLifeDays: 0 }
   const caller = callBy(1 as UserId).principal
   const refusal = (of: object, hasPasskey: boolean) =>
