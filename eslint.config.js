@@ -59,6 +59,7 @@ const globalFetch = {
 /** What the scripts of the pages use of the browser. */
 const browserGlobals = Object.fromEntries(
   [
+    'AbortController',
     'addEventListener',
     'document',
     'fetch',

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache'
 import * as client from 'openid-client'
 import type { Clock } from '../../core/kernel/clock.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import { ProviderUnavailable } from '../../core/identity-providers/ports.ts'
 import type { ProviderClient } from '../../core/identity-providers/types.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
@@ -48,9 +49,14 @@ const hostOf = (issuer: string): string => (URL.canParse(issuer) ? new URL(issue
 const guarded =
   (fetch: GuardedFetch, clock: AbortSignal): client.CustomFetch =>
   async (url, { method, headers, body, signal }) => {
-    const post = method === 'POST' ? { post: String(body ?? '') } : {}
     const answer = await fetch(
-      { url: new URL(url), headers, limitBytes: answerBytes, timeoutMilliseconds: requestMilliseconds, ...post },
+      {
+        url: new URL(url),
+        headers,
+        limitBytes: answerBytes,
+        timeoutMilliseconds: requestMilliseconds,
+        ...definedFields({ post: method === 'POST' ? String(body ?? '') : undefined }),
+      },
       signal === undefined ? clock : AbortSignal.any([signal, clock]),
     )
     try {
@@ -58,7 +64,7 @@ const guarded =
       const empty = answer.status === 204 || answer.status === 304
       return new Response(empty ? null : answer.bytes, {
         status: answer.status,
-        headers: type === undefined ? {} : { 'content-type': type },
+        headers: definedFields({ 'content-type': type }),
       })
     } finally {
       answer.release?.()

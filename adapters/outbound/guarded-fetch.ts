@@ -76,10 +76,19 @@ const codeOf = (error: unknown): string => {
   return codes.find((code): code is string => typeof code === 'string') ?? ''
 }
 
-const failedAt = (error: unknown, host: string): FetchFailed =>
-  /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(codeOf(error))
-    ? new FetchFailed(`The certificate of ${host} is not trusted.`, { cause: error })
-    : new NotReached(notReached(host), { cause: error })
+/** Returns what is wrong with a certificate; undefined for an error that is about none. */
+const certificateProblem = (code: string): string | undefined => {
+  if (code === 'CERT_HAS_EXPIRED') return 'has expired'
+  if (code === 'CERT_NOT_YET_VALID') return 'is not valid yet'
+  return /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code) ? 'is not trusted' : undefined
+}
+
+const failedAt = (error: unknown, host: string): FetchFailed => {
+  const problem = certificateProblem(codeOf(error))
+  return problem === undefined
+    ? new NotReached(notReached(host), { cause: error })
+    : new FetchFailed(`The certificate of ${host} ${problem}.`, { cause: error })
+}
 
 const joined = (parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(size)

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, randomBytes } from 'node:crypto'
 import type { SealedPlace, Secret, SecretBox } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
@@ -8,10 +8,13 @@ const tagLength = 16
 /** Bytes that encryption adds. */
 const aeadOverhead = ivLength + tagLength
 
-/** AES-256-GCM: random 12-byte iv, ciphertext, 16-byte tag. */
+/**
+ * AES-256-GCM: random 12-byte iv, ciphertext, 16-byte tag. Node takes 4 to 8 times as long for a key that is given as
+ * bytes.
+ */
 export const encrypt = (key: Uint8Array, plain: Uint8Array, associated: Uint8Array): Uint8Array => {
   const iv = randomBytes(ivLength)
-  const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagLength })
+  const cipher = createCipheriv(algorithm, createSecretKey(key), iv, { authTagLength: tagLength })
   cipher.setAAD(associated)
   return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
@@ -19,7 +22,8 @@ export const encrypt = (key: Uint8Array, plain: Uint8Array, associated: Uint8Arr
 /** Throws if any byte was changed. */
 export const decrypt = (key: Uint8Array, box: Uint8Array, associated: Uint8Array): Uint8Array => {
   if (box.length < aeadOverhead) throw new Error('An encrypted value is too short.')
-  const decipher = createDecipheriv(algorithm, key, box.subarray(0, ivLength), { authTagLength: tagLength })
+  const iv = box.subarray(0, ivLength)
+  const decipher = createDecipheriv(algorithm, createSecretKey(key), iv, { authTagLength: tagLength })
   decipher.setAAD(associated)
   decipher.setAuthTag(box.subarray(box.length - tagLength))
   return Buffer.concat([decipher.update(box.subarray(ivLength, box.length - tagLength)), decipher.final()])

@@ -122,7 +122,7 @@ const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
   'email-confirmation': { points: 40, seconds: 24 * 3600 },
   'address-check': { points: 30, seconds: 3600 },
   'address-check-network': { points: 120, seconds: 3600 },
-  'passkey-challenge': { points: 600, seconds: 3600 },
+  'passkey-challenge': { points: 3000, seconds: 3600 },
   'provider-search': { points: 1000, seconds: 3600 },
 }
 

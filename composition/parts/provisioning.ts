@@ -1,3 +1,4 @@
+import { makeSqlDomainStore } from '../../adapters/sql/identity-providers/domain-store.ts'
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
@@ -35,6 +36,7 @@ export const part = definePart({
       teams: makeSqlTeamStore(database),
       users: makeSqlProvisionedUserStore(database),
       groups: makeSqlProvisionedGroupStore(database),
+      domains: makeSqlDomainStore(database),
     }))
     return [
       bind(ProvisionedUserStorePort, {}, () => stores().users(database)),
@@ -44,7 +46,7 @@ export const part = definePart({
         ProvisioningUnitOfWorkPort,
         ({ freshUser }) => {
           const identity = makeSqlIdentityStores(database, boot.heldObjects, freshUser)
-          const { memberships, organizations, teams, users, groups } = stores()
+          const { memberships, organizations, teams, users, groups, domains } = stores()
           return (tx) => ({
             ...identity(tx),
             memberships: memberships(tx),
@@ -52,6 +54,7 @@ export const part = definePart({
             teams: teams(tx),
             provisionedUsers: users(tx),
             provisionedGroups: groups(tx),
+            domains: domains(tx),
           })
         },
         { freshUser: FreshUserPort },

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { AuditDenials, Denial, DenialWriter } from './ports.ts'
-import { toWireJson } from '../kernel/json.ts'
+import { definedFields, toWireJson } from '../kernel/json.ts'
 
 const windowMilliseconds = 60_000
 /**
@@ -90,16 +90,16 @@ export const makeAuditDenials = ({ writer, clock, log }: AuditDenialsDeps): Audi
 
 /** Equal refusals share a key. Refusals beyond the limits share one key per source, or one key for all. */
 const keyFor = (windows: ReadonlyMap<string, Window>, source: string, call: Call, denial: Denial): string => {
-  const { code, objectType, objectId, objectName } = denial
-  const key = toWireJson([source, call.operation, code, objectType, objectId, objectName])
+  const { code, reason, objectType, objectId, objectName } = denial
+  const key = toWireJson([source, call.operation, code, reason, objectType, objectId, objectName])
   if (windows.has(key)) return key
   if (windows.size >= maxWindows) return 'all'
   const rows = [...windows.values()].filter((window) => window.source === source).length
   return rows >= maxRowsPerSource ? `further ${source}` : key
 }
 
-const entryOf = ({ code, action = 'access.denied', ...object }: Denial): AuditEntry => ({
+const entryOf = ({ code, action = 'access.denied', reason, ...object }: Denial): AuditEntry => ({
   ...object,
   action,
-  changes: { code },
+  changes: { code, ...definedFields({ reason }) },
 })

@@ -34,6 +34,7 @@ export interface Denial extends Pick<AuditEntry, 'objectType' | 'objectId' | 'ob
   readonly code: string
   /** Defaults to `access.denied`. */
   readonly action?: string
+  readonly reason?: string
 }
 
 /**

@@ -1,4 +1,5 @@
 import { defineAudit } from '../kernel/unit-of-work.ts'
+import type { Failure } from '../kernel/failure.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { OrganizationDomain, Provider } from './types.ts'
@@ -33,6 +34,22 @@ export const auditOfLink = defineAudit(
     tenantId: id,
   }),
 )
+
+/** Returns a refused sign-in with a provider as the audit log of its organization, or of the site, records it. */
+export const recordedRefusal = <F extends Failure>(
+  { id, name, orgId }: Pick<Provider, 'id' | 'name' | 'orgId'>,
+  failure: F,
+): F => ({
+  ...failure,
+  about: {
+    action: 'identity_provider.sign_in_refused',
+    objectType: 'identity_provider',
+    objectId: id,
+    objectName: name,
+    reason: failure.message,
+    ...definedFields({ tenantId: orgId }),
+  },
+})
 
 export const auditOfDomain = defineAudit(
   'organization_domain',

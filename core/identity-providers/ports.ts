@@ -2,7 +2,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, SessionId, UserId } from '../kernel/ids.ts'
 import type { IdentityChanges } from '../identity/ports.ts'
-import type { LocalSignIn } from '../identity/access-ports.ts'
+import type { User } from '../identity/types.ts'
 import type { OrganizationStores } from '../organizations/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { portKey } from '../kernel/port-key.ts'
@@ -285,7 +285,8 @@ export const ExternalSessionStorePort = portKey<ExternalSessionStore>('identityP
 /** Sign-ins that are under way, and logout tokens that were used. */
 export interface SignInAttemptStore {
   insert(attempt: SignInAttempt): Promise<void>
-  find(stateHash: Uint8Array): Promise<SignInAttempt | undefined>
+  /** Returns the attempt of this state that began in this browser. */
+  find(stateHash: Uint8Array, browserHash: Uint8Array): Promise<SignInAttempt | undefined>
   /** Returns the newest attempt of the browser that awaits a one-time code. */
   awaitingCode(browserHash: Uint8Array, providerId: SignInAttempt['providerId']): Promise<SignInAttempt | undefined>
   /** Marks the attempt as used, if it is still in this stage. Returns true once. */
@@ -318,6 +319,23 @@ export interface DomainStore {
 }
 export const DomainStorePort = portKey<DomainStore>('identityProviders.DomainStore')
 
+/** The stores of a transaction that say whose an address is. */
+export interface AddressStores {
+  readonly identity: Pick<IdentityChanges, 'emails' | 'users'>
+  readonly memberships: Pick<OrganizationStores['memberships'], 'find'>
+  readonly domains: Pick<DomainStore, 'hasVerified'>
+}
+
+/** Members whom an organization may claim by an address: the one rule for providers and directories. */
+export interface MembersByAddress {
+  /**
+   * Returns the member with the address, with the row locked; undefined unless the organization has verified the
+   * domain, and the account has verified the address. Never a site admin.
+   */
+  find(stores: AddressStores, orgId: OrgId, email: string): Promise<User | undefined>
+}
+export const MembersByAddressPort = portKey<MembersByAddress>('identityProviders.MembersByAddress')
+
 /** What decides whether a user may sign in with a password. */
 export interface LocalSignInFacts {
   readonly isSiteOff: boolean
@@ -333,7 +351,7 @@ export interface LocalSignInFacts {
 }
 
 /** Whether people sign in with passwords of this service: for the site, and for each organization. */
-export interface LocalSignInStore extends LocalSignIn {
+export interface LocalSignInStore {
   isOff(owner: ProviderOwner): Promise<boolean>
   /** Returns whether anything changed. */
   setOff(owner: ProviderOwner, isOff: boolean, at: Date): Promise<boolean>

@@ -2,9 +2,10 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SessionId, UserId } from '../kernel/ids.ts'
 import { portKey } from '../kernel/port-key.ts'
-import type { Call, SignedInCall } from '../kernel/principal.ts'
+import type { Call, SessionProof, SignedInCall } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
+import type { AssertionResponse } from './passkey-ports.ts'
 import type { IdentityChanges, ProvenStores } from './ports.ts'
 import type { UseOneTimeCode } from './second-factor/ports.ts'
 import type { User } from './types.ts'
@@ -29,19 +30,9 @@ export const ProofRequired = defineFailure(
   'The request must prove the password, and the second factor if one is enrolled.',
 )
 
-/** Decides who may sign in with a password of this service. */
-export interface LocalSignIn {
-  /**
-   * Reports whether the user must sign in at an identity provider instead. Takes one query; ask it only after the
-   * password was correct, since the answer says something about the account.
-   */
-  isOffFor(userId: UserId): Promise<boolean>
-}
-export const LocalSignInPort = portKey<LocalSignIn>('identity.LocalSignIn')
-
-/** The sentence for a user whose password is correct and not accepted. */
+/** The sentence for a user whose password or passkey is correct and not accepted. */
 export const localSignInOff =
-  'Passwords are not accepted for this account: it signs in with the identity provider of its organization. Open the ' +
+  'Passwords and passkeys of this service are not accepted for this account: it signs in with the identity provider of its organization. Open the ' +
   'sign-in page and continue there. If the provider is out of order, ask a site administrator.'
 
 /** Opens sessions for users whom another part has proven, such as by an identity provider. */
@@ -54,12 +45,24 @@ export interface SessionOpening {
     stores: Pick<IdentityChanges, 'audit' | 'sessions' | 'users'>,
     call: Call,
     user: User,
-    shown: AuditEntry['changes'],
+    signIn: { readonly proof: SessionProof; readonly shown: AuditEntry['changes'] },
   ): Outcome<Failure<'SignInProhibited'>, { readonly sessionId: SessionId; readonly sessionKey: Secret }>
   /** Returns a pass for the message bus. It is called after the transaction. */
   passFor(user: User): Promise<Secret | undefined>
-  /** Judges a one-time or recovery code, and uses it up. It is called outside of transactions. */
-  readonly useCode: UseOneTimeCode
+  /**
+   * Judges a one-time or recovery code, or a response of a passkey in its place, and uses it up. It is called outside of
+   * transactions. Failures: as those of `UseOneTimeCode`.
+   */
+  useFactor(presented: PresentedFactor): ReturnType<UseOneTimeCode>
+}
+
+/** The second factor of a user, from the browser that is signing in. */
+export interface PresentedFactor {
+  readonly userId: UserId
+  readonly code: string | undefined
+  readonly passkey: AssertionResponse | undefined
+  readonly browserKey: Secret | undefined
+  readonly sourceIp: string
 }
 export const SessionOpeningPort = portKey<SessionOpening>('identity.SessionOpening')
 
@@ -88,7 +91,16 @@ export interface AccessEnd {
 }
 export const AccessEndPort = portKey<AccessEnd>('identity.AccessEnd')
 
-/** The password, and the code of a second factor, that a signed-in caller proves again in a request. */
+/** What a signed-in caller proves again in a request. */
+export interface PresentedProof {
+  readonly password: Secret | undefined
+  /** A code of the authenticator, or a recovery code. */
+  readonly passCode: string | undefined
+  /** The response of a passkey, in place of the code or of both. */
+  readonly passkey?: AssertionResponse | undefined
+}
+
+/** The password with the code of a second factor, or a passkey, that a signed-in caller proves again in a request. */
 export interface CallerProofs {
   /**
    * Verifies the proof; HTTP Basic has proven both already. Failures: ProofRequired (missing, wrong, used or locked),
@@ -96,7 +108,7 @@ export interface CallerProofs {
    */
   prove(
     call: SignedInCall<never>,
-    proof: { readonly password: Secret | undefined; readonly passCode: string | undefined },
+    proof: PresentedProof,
   ): Outcome<Failure<'ProofRequired'> | Failure<'TooManyAttempts'>, ProvenCaller>
   /**
    * Locks the caller's row in the transaction and returns the user, if the credential and what was proven are still in

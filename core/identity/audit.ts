@@ -38,6 +38,7 @@ export const auditOfUser = defineAudit(
     'second_factor.recovery_codes_replaced',
     'passkey.added',
     'passkey.removed',
+    'passkey.renamed',
     'passkey.counter_went_back',
   ],
   ({ id, login }: { readonly id: UserId; readonly login: string }) => ({

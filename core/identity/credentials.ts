@@ -3,7 +3,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { CallerProofs } from './access-ports.ts'
+import type { CallerProofs, PresentedProof } from './access-ports.ts'
 import { ProofRequired } from './access-ports.ts'
 import type { UserId } from '../kernel/ids.ts'
 import { definedFields } from '../kernel/json.ts'
@@ -26,7 +26,7 @@ import type {
   ProvenStores,
 } from './ports.ts'
 import { NotAuthenticated, NotPermitted, TooManyAttempts } from './ports.ts'
-import type { AssertionResponse, ChallengeBinding } from './passkey-ports.ts'
+import type { ChallengeBinding } from './passkey-ports.ts'
 import type { UseOneTimeCode } from './second-factor/ports.ts'
 import type { User } from './types.ts'
 import { maxPasswordLength } from './authentication/password-policy.ts'
@@ -294,14 +294,6 @@ export interface AuthenticateAgainDeps extends CheckCredentialsDeps {
   readonly useOneTimeCode: UseOneTimeCode
 }
 
-export interface Proof {
-  readonly password: Secret | undefined
-  /** A code of the authenticator, or a recovery code. */
-  readonly passCode: string | undefined
-  /** The response of a passkey, in place of the code or of both. */
-  readonly passkey?: AssertionResponse | undefined
-}
-
 export type AuthenticateAgainFailure = Failure<'ProofRequired'> | Failure<'TooManyAttempts'>
 
 /** Returns the same failure for a proof that is missing, wrong, used, or temporarily locked. */
@@ -328,7 +320,7 @@ export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
   return async (
     call: SignedInCall<never>,
-    proof: Proof,
+    proof: PresentedProof,
   ): Outcome<AuthenticateAgainFailure, ProvenSecrets | undefined> => {
     const { principal, sourceIp } = call
     if (principal.impersonator !== undefined) return left(required(call))

@@ -67,6 +67,7 @@ export interface PasskeyStore {
   insert(passkey: NewPasskey): Promise<PasskeyId | undefined>
   /** Returns false if the key no longer exists. */
   markUsed(id: PasskeyId, use: PasskeyUse): Promise<boolean>
+  rename(userId: UserId, id: PasskeyId, name: string): Promise<boolean>
   remove(userId: UserId, id: PasskeyId): Promise<boolean>
   /** Returns the number of keys removed. */
   removeAll(userId: UserId): Promise<number>

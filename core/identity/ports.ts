@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../mail/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
-import type { AccessMoment, Principal } from '../kernel/principal.ts'
+import type { AccessMoment, Principal, SessionProof } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { portKey } from '../kernel/port-key.ts'
 import type { AccountLifeStore, PageSizeStore, SearchTermStore, AvatarStore, SiteRulesStore } from './accounts/ports.ts'
@@ -219,6 +219,11 @@ export interface PasswordRecord {
   /** The reference of the enrolled one: see `SecondFactorStore.enrolledRef`. */
   readonly secondFactorRef: string | undefined
   readonly lastLoginAt: Date | undefined
+  /**
+   * The user must sign in at an identity provider instead. Use it only after the password was correct, since it says
+   * something about the account.
+   */
+  readonly isLocalSignInOff: boolean
 }
 export interface TokenGrant {
   readonly account: AccountState
@@ -239,6 +244,7 @@ export interface SessionGrant {
   readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
   readonly expiresAt: Date
+  readonly proof: SessionProof | undefined
   readonly provenAt?: AccessMoment
 }
 

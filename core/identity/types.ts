@@ -1,6 +1,7 @@
 import type { Brand, ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/ids.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { SessionProof } from '../kernel/principal.ts'
 
 export type RememberedId = Brand<number, 'RememberedId'>
 
@@ -205,6 +206,8 @@ export interface NewSession {
   readonly sourceIp: string
   readonly userAgent: string
   readonly createdAt: Date
+  /** By what the sign-in proved the user; undefined if a release that did not record it remembered the sign-in. */
+  readonly proof: SessionProof | undefined
   readonly idleExpiresAt: Date
   readonly expiresAt: Date
 }

@@ -103,17 +103,28 @@ export const TokenLifeTooLong = defineFailure(
   'The organization accepts only tokens with a shorter life.',
 )
 
+/** The organization requires a sign-in with a passkey, and the caller signed in otherwise. */
+export const PasskeyDemanded = defineFailure(
+  'PasskeyDemanded',
+  'Forbidden',
+  'The organization demands of its members that they sign in with a passkey.',
+)
+
 /** What an organization requires of a member beyond rights, and the member's state with respect to it. */
 export interface EntryRules {
   /** The instant from which a second factor is required; undefined if none is required. */
   readonly secondFactorFrom: Date | undefined
   /** The member has a second factor, or is an account that cannot have one. */
   readonly hasSecondFactor: boolean
+  /** Sessions must have been opened with a passkey, and the owner of a token must have one. */
+  readonly requiresPasskey: boolean
+  /** The member has a passkey, or is an account that cannot have one. It is read only if it is required. */
+  readonly hasPasskey: boolean
   /** In days; 0 means no limit. */
   readonly maxTokenLifeDays: number
 }
 
-export type EntryRefusal = Failure<'SecondFactorDemanded'> | Failure<'TokenLifeTooLong'>
+export type EntryRefusal = Failure<'SecondFactorDemanded'> | Failure<'PasskeyDemanded'> | Failure<'TokenLifeTooLong'>
 
 /** Returns the reason why the member may not enter the organization now, or undefined if there is none. */
 export const entryRefusal = (
@@ -132,12 +143,27 @@ export const entryRefusal = (
         '/user/settings/security/twofa/enroll, then try again.',
     )
   }
+  if (rules.requiresPasskey && !isPasskeyProven(principal, rules.hasPasskey)) {
+    return PasskeyDemanded(
+      'This organization asks its members to sign in with a passkey. Add one at /account, sign out, and sign in again ' +
+        'with the passkey, or with the passkey after the password.',
+    )
+  }
   return livesTooLong(principal, rules.maxTokenLifeDays)
     ? TokenLifeTooLong(
         `This organization takes only tokens that live no longer than ${rules.maxTokenLifeDays} days. Make ` +
           'one that expires sooner.',
       )
     : undefined
+}
+
+/** A token signs in without a person, so that its owner must have the passkey. HTTP Basic can be phished. */
+const passkeyProofOf = ({ method, sessionProof }: Principal): EntryContext['passkeyProof'] =>
+  method === 'token' ? 'owned' : sessionProof === 'passkey' ? 'given' : 'none'
+
+const isPasskeyProven = (principal: Principal, hasPasskey: boolean): boolean => {
+  const proof = passkeyProofOf(principal)
+  return proof === 'given' || (proof === 'owned' && hasPasskey)
 }
 
 const livesTooLong = (principal: Principal, maxDays: number): boolean =>
@@ -160,13 +186,17 @@ const tokenLifeDays = ({ method, tokenCreatedAt, tokenExpiresAt }: Principal): n
 export interface EntryContext {
   readonly at: Date
   readonly tokenLifeDays: number
+  /** Whether a passkey proved the caller; `owned`: if the account has one. */
+  readonly passkeyProof: 'given' | 'owned' | 'none'
 }
 
 const longAgo = new Date(0)
 
 /** Returns the caller as such a list needs it. For a site admin no requirement has started and no token is too old. */
 export const entryContext = (principal: Principal, now: Date): EntryContext =>
-  principal.isSiteAdmin ? { at: longAgo, tokenLifeDays: 0 } : { at: now, tokenLifeDays: tokenLifeDays(principal) }
+  principal.isSiteAdmin
+    ? { at: longAgo, tokenLifeDays: 0, passkeyProof: 'given' }
+    : { at: now, tokenLifeDays: tokenLifeDays(principal), passkeyProof: passkeyProofOf(principal) }
 
 /** Names an object within its place: a team by its id, a cluster by its name. */
 export type ObjectKey = { readonly name: string } | { readonly id: number }

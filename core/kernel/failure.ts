@@ -28,6 +28,8 @@ export interface FailureSubject {
   readonly objectType: string
   readonly objectId?: number
   readonly objectName?: string
+  /** Why, where the code says too little. It must not contain a secret, nor what a caller chose. */
+  readonly reason?: string
 }
 
 /**

@@ -42,6 +42,20 @@ export const accountNameRule = `1 to ${maxAccountNameLength} letters or digits, 
 /** Letters and digits, separated by single `-`, `_` or `.`. Matching takes linear time. */
 export const accountNamePattern = /^[0-9A-Za-z]+(?:[-._][0-9A-Za-z]+)*$/
 
+/**
+ * Returns the name of an account that comes closest to a text: letters without their marks, other signs as hyphens. It
+ * is empty if the text has no letter or digit of ASCII. It may be reserved or taken.
+ */
+export const accountNameFrom = (text: string, maxLength = maxAccountNameLength): string =>
+  text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^0-9A-Za-z._-]+/g, '-')
+    .replaceAll(/[._-]{2,}/g, '-')
+    .replace(/^[._-]/, '')
+    .slice(0, maxLength)
+    .replace(/[._-]$/, '')
+
 const reservedNames: ReadonlySet<string> = new Set([
   // Words of the routes, of the console, and of files that are commonly requested from web servers.
   ...['api', 'metrics', 'v2', 'assets', 'attachments', 'avatar', 'avatars', 'repo-avatars', 'captcha', 'login', 'org'],

@@ -59,6 +59,9 @@ export interface AccessMoment {
   readonly revisions: readonly number[]
 }
 
+/** By what the sign-in of a session proved its user: the strongest proof counts. */
+export type SessionProof = 'password' | 'code' | 'passkey' | 'provider'
+
 /** The authenticated caller. Rights are always those of `userId`, also under impersonation. */
 export interface Principal {
   readonly userId: UserId
@@ -74,6 +77,8 @@ export interface Principal {
   /** Set if the token is restricted to the Kubernetes API of one cluster. */
   readonly onlyClusterId?: ClusterId
   readonly sessionId?: SessionId
+  /** Absent if the session was opened by a release that did not record it. */
+  readonly sessionProof?: SessionProof
   /**
    * For method `password`: the hash that the password was verified against. A change compares it to check that it is
    * still in force.

@@ -254,3 +254,14 @@ export const redactAll = (...values: readonly (FreeObject | undefined)[]): Redac
 /** Removes only texts at keys that sound secret, and below them. For text that must stay readable. */
 export const redactSecrets = (...values: readonly (FreeObject | undefined)[]): Redact =>
   replacer(soughtIn(values, headLength, false))
+
+/** 43 base62 characters are slightly more than 256 bits. */
+const browserKeyLength = 43
+const browserKeyForm = /^[0-9A-Za-z]{43}$/
+
+/**
+ * Returns the key of a browser that is signing in, which its cookie keeps. A browser that has one keeps it, so that
+ * several tabs can wait at once.
+ */
+export const browserKeyOr = (entropy: Entropy, known: Secret | undefined): Secret =>
+  known !== undefined && browserKeyForm.test(known.reveal()) ? known : secret(randomBase62(entropy, browserKeyLength))

@@ -89,6 +89,8 @@ export interface OrganizationPolicy {
   readonly graceDays: number
   /** In days; 0 means no limit. */
   readonly maxTokenLifeDays: number
+  /** Whether sessions of members must have been opened with a passkey. */
+  readonly requiresPasskey: boolean
   /** Incremented by each change. */
   readonly version: number
 }
@@ -283,6 +285,8 @@ export interface MembershipStore {
   among(orgId: OrgId, userIds: readonly UserId[]): Promise<readonly UserId[]>
   /** Inserts a membership; with `isProvisioned`, one that the directory of the organization manages. */
   add(orgId: OrgId, userId: UserId, at: Date, isProvisioned?: boolean): Promise<void>
+  /** Makes a membership one that the directory of the organization manages. */
+  markProvisioned(orgId: OrgId, userId: UserId): Promise<void>
   /** Deletes the membership, and the user's team memberships and direct grants in the organization. */
   remove(orgId: OrgId, userId: UserId): Promise<void>
   setPublic(orgId: OrgId, userId: UserId, isPublic: boolean): Promise<void>

@@ -185,7 +185,7 @@ const renameTeam = async (
 interface ChangedMembers {
   readonly added: number
   readonly removed: number
-  /** Those who are not users of the directory, and are left out. */
+  /** Those who are not users of the directory, or not members, and are left out. */
   readonly unknown: number
 }
 
@@ -211,13 +211,11 @@ const changeMembers = async (
   }
   const added = [...after].filter((id) => !before.has(id))
   const removed = [...before].filter((id) => !after.has(id))
-  const known = new Set(await provisionedUsers.among(group.orgId, added))
-  const entering = added.filter((id) => known.has(id))
-  const members = new Set(await memberships.among(group.orgId, entering))
-  for (const id of entering) {
-    if (!members.has(id)) await memberships.add(group.orgId, id, at, true)
-    await teams.addMember(group, id, at)
-  }
+  const known = await provisionedUsers.among(group.orgId, added)
+  // A user who is no member is not active: a group does not admit the user again.
+  const members = new Set(await memberships.among(group.orgId, known))
+  const entering = added.filter((id) => members.has(id))
+  for (const id of entering) await teams.addMember(group, id, at)
   for (const id of removed) await teams.removeMember(group.id, id)
   return { added: entering.length, removed: removed.length, unknown: added.length - entering.length }
 }

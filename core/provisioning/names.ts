@@ -1,28 +1,20 @@
-import { maxAccountNameLength } from '../kernel/ids.ts'
+import { accountNameFrom, maxAccountNameLength } from '../kernel/ids.ts'
 
 /** How many names with a number are tried. */
 const maxNumber = 50
-
-const slug = (text: string, maxLength: number): string =>
-  text
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .replaceAll(/[^0-9A-Za-z]+/g, '-')
-    .slice(0, maxLength)
-    .replaceAll(/^-+|-+$/g, '')
 
 /**
  * Yields names for an account of a user of a directory, best first: the user name up to the `@`, then with the name of
  * the organization, then with a number. Which of them are taken or reserved, the caller finds out.
  */
 export function* loginCandidates(userName: string, orgName: string): Generator<string> {
-  const local = slug(userName.split('@')[0] ?? '', maxAccountNameLength).toLowerCase()
+  const local = accountNameFrom(userName.split('@')[0] ?? '').toLowerCase()
   const name = local === '' ? 'user' : local
   if (local !== '') yield local
-  const org = slug(orgName, 15).toLowerCase()
+  const org = accountNameFrom(orgName, 15).toLowerCase()
   for (let number = 1; number <= maxNumber; number += 1) {
     const ending = `-${org}${number === 1 ? '' : `-${number}`}`
-    yield `${name.slice(0, maxAccountNameLength - ending.length).replace(/-+$/, '')}${ending}`
+    yield `${name.slice(0, maxAccountNameLength - ending.length).replace(/[._-]$/, '')}${ending}`
   }
 }
 
@@ -31,7 +23,7 @@ const maxTeamName = 100
 
 /** Yields names for the team of a group, best first. Which of them are taken, the caller finds out. */
 export function* nameCandidates(displayName: string): Generator<string> {
-  const plain = slug(displayName, maxTeamName)
+  const plain = accountNameFrom(displayName, maxTeamName)
   // The word `new` is reserved among teams.
   const name = plain === '' || plain.toLowerCase() === 'new' ? 'group' : plain
   yield name

@@ -1,5 +1,7 @@
 import type { IdentityChanges } from '../identity/ports.ts'
-import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { DomainStore } from '../identity-providers/ports.ts'
+import type { ScimType } from '../formats/scim-types.ts'
+import type { Failure, FailureKind, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, TeamId, UserId } from '../kernel/ids.ts'
 import { portKey } from '../kernel/port-key.ts'
@@ -16,15 +18,18 @@ import type {
   Window,
 } from './types.ts'
 
-// The tags of the failures below are the words `scimType` of RFC 7644 §3.12 in this spelling.
-export const InvalidFilter = defineFailure('InvalidFilter', 'Invalid', 'The filter is not valid.')
-export const TooMany = defineFailure('TooMany', 'Invalid', 'The answer would need too many rows.')
-export const Uniqueness = defineFailure('Uniqueness', 'Conflict', 'Another user or group has the name or address.')
-export const Mutability = defineFailure('Mutability', 'Invalid', 'The attribute cannot be changed.')
-export const InvalidSyntax = defineFailure('InvalidSyntax', 'Invalid', 'The body is not as RFC 7644 says.')
-export const InvalidPath = defineFailure('InvalidPath', 'Invalid', 'The path of an operation is not valid.')
-export const NoTarget = defineFailure('NoTarget', 'Invalid', 'The path of an operation matches no value.')
-export const InvalidValue = defineFailure('InvalidValue', 'Invalid', 'A value is missing, or is not valid.')
+/** Defines a failure with a `scimType`. */
+const defineScimFailure = <Tag extends Capitalize<ScimType>>(tag: Tag, kind: FailureKind, meaning: string) =>
+  defineFailure(tag, kind, meaning)
+
+export const InvalidFilter = defineScimFailure('InvalidFilter', 'Invalid', 'The filter is not valid.')
+export const TooMany = defineScimFailure('TooMany', 'Invalid', 'The answer would need too many rows.')
+export const Uniqueness = defineScimFailure('Uniqueness', 'Conflict', 'Another user or group has the name or address.')
+export const Mutability = defineScimFailure('Mutability', 'Invalid', 'The attribute cannot be changed.')
+export const InvalidSyntax = defineScimFailure('InvalidSyntax', 'Invalid', 'The body is not as RFC 7644 says.')
+export const InvalidPath = defineScimFailure('InvalidPath', 'Invalid', 'The path of an operation is not valid.')
+export const NoTarget = defineScimFailure('NoTarget', 'Invalid', 'The path of an operation matches no value.')
+export const InvalidValue = defineScimFailure('InvalidValue', 'Invalid', 'A value is missing, or is not valid.')
 
 /** A search over users and groups at once is not served. */
 export const SearchUnsupported = defineFailure(
@@ -97,5 +102,6 @@ export type ProvisioningStores = IdentityChanges &
   Pick<OrganizationStores, 'memberships' | 'organizations' | 'teams'> & {
     readonly provisionedUsers: ProvisionedUserStore
     readonly provisionedGroups: ProvisionedGroupStore
+    readonly domains: Pick<DomainStore, 'hasVerified'>
   }
 export const ProvisioningUnitOfWorkPort = portKey<UnitOfWork<ProvisioningStores>>('provisioning.UnitOfWork')

@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { DirectoryAccounts } from '../identity/accounts/directory-ports.ts'
+import type { MembersByAddress } from '../identity-providers/ports.ts'
 import type { PreparedUser, UserFounder, UserStore } from '../identity/ports.ts'
 import type { User } from '../identity/types.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -63,6 +64,7 @@ export interface ProvisioningDeps {
 export interface CreateProvisionedUserDeps extends ProvisioningDeps {
   readonly founder: UserFounder
   readonly accountNames: Pick<UserStore, 'kindOfName'>
+  readonly members: MembersByAddress
 }
 
 type CreateUserFailure = ReadFailure | Failure<'Uniqueness' | 'ResourceMissing' | 'AccountNeeded'>
@@ -75,7 +77,8 @@ const emailTaken = () =>
 
 /**
  * Creates an account for a user of the directory, which is a member of the organization without a team. Its name comes
- * from the user name. No mail is sent: the directory notifies its people.
+ * from the user name. No mail is sent: the directory notifies its people. An account that has the address is adopted if
+ * it is one of a member, with an address of a domain that the organization has verified.
  */
 export const makeCreateProvisionedUser =
   (deps: CreateProvisionedUserDeps) =>
@@ -97,10 +100,53 @@ export const makeCreateProvisionedUser =
       if (isLeft(prepared)) continue
       const created = await insertUser(deps, call, orgId, content.right, prepared.right)
       if (isLeft(created) && created.left.tag === 'UserNameTaken') continue
+      if (isLeft(created) && created.left.tag === 'EmailTaken') return adoptMember(deps, call, orgId, content.right)
       return created as Either<CreateUserFailure, ProvisionedUser>
     }
     return left(Uniqueness('Too many accounts have this user name.'))
   }
+
+const lockForNewUser = async (
+  { organizations, provisionedUsers }: ProvisioningStores,
+  orgId: OrgId,
+): Outcome<Failure<'ResourceMissing' | 'TooMany'>, void> => {
+  if (!(await organizations.lock(orgId))) return left(userMissing())
+  return (await provisionedUsers.count(orgId)) < maxProvisionedUsers
+    ? right(undefined)
+    : left(TooMany(`The directory of an organization has at most ${maxProvisionedUsers} users.`))
+}
+
+/** Puts the account of a member into the directory. It keeps its login, its password and what it holds. */
+const adoptMember = (
+  deps: CreateProvisionedUserDeps,
+  call: SignedInCall<ProvisionedUser>,
+  orgId: OrgId,
+  content: UserContent,
+): Outcome<CreateUserFailure, ProvisionedUser> =>
+  deps.unitOfWork.run<CreateUserFailure, ProvisionedUser>(
+    call,
+    async (stores): Outcome<CreateUserFailure, ProvisionedUser> => {
+      const room = await lockForNewUser(stores, orgId)
+      if (isLeft(room)) return room
+      const user = await deps.members.find({ ...stores, identity: stores }, orgId, content.email)
+      if (user === undefined || (await stores.provisionedUsers.find(orgId, user.id)) !== undefined)
+        return left(emailTaken())
+      const at = deps.clock.now()
+      const added = await stores.provisionedUsers.insert(orgId, user.id, content, at)
+      // The user name is taken, or the account is in the directory of another organization.
+      if (isLeft(added)) return left(emailTaken())
+      await stores.memberships.markProvisioned(orgId, user.id)
+      const edited = await deps.accounts.edit(stores, user, { fullName: content.fullName }, at)
+      if (isLeft(edited)) return left(InvalidValue(edited.left.message))
+      const set = await setActive(deps, stores, orgId, user, content.isActive, at)
+      if (isLeft(set)) return set
+      const made = await mustFind(stores, orgId, user.id)
+      await stores.audit.record(
+        auditOfProvisionedUser(made, 'provisioned_user.created', { login: user.login, adopted: true }),
+      )
+      return right(made)
+    },
+  )
 
 const insertUser = (
   { unitOfWork, accounts, clock }: ProvisioningDeps,
@@ -108,15 +154,13 @@ const insertUser = (
   orgId: OrgId,
   content: UserContent,
   prepared: PreparedUser,
-): Outcome<CreateUserFailure | Failure<'UserNameTaken'>, ProvisionedUser> =>
-  unitOfWork.run<CreateUserFailure | Failure<'UserNameTaken'>, ProvisionedUser>(call, async (stores) => {
-    if (!(await stores.organizations.lock(orgId))) return left(userMissing())
-    if ((await stores.provisionedUsers.count(orgId)) >= maxProvisionedUsers)
-      return left(TooMany(`The directory of an organization has at most ${maxProvisionedUsers} users.`))
+): Outcome<CreateUserFailure | Failure<'UserNameTaken' | 'EmailTaken'>, ProvisionedUser> =>
+  unitOfWork.run<CreateUserFailure | Failure<'UserNameTaken' | 'EmailTaken'>, ProvisionedUser>(call, async (stores) => {
+    const room = await lockForNewUser(stores, orgId)
+    if (isLeft(room)) return room
     const at = clock.now()
     const inserted = await prepared.insertIn(stores, at)
-    if (isLeft(inserted))
-      return inserted.left.tag === 'EmailTaken' ? left(emailTaken()) : left(inserted.left as Failure<'UserNameTaken'>)
+    if (isLeft(inserted)) return inserted
     const user = inserted.right
     const added = await stores.provisionedUsers.insert(orgId, user.id, content, at)
     if (isLeft(added)) return added
@@ -136,6 +180,48 @@ const mustFind = async (
   const user = await provisionedUsers.find(orgId, id)
   if (user === undefined) throw new Error('The provisioned user that was just changed is not there.')
   return user
+}
+
+/** Reports whether an account belongs to others, too. A directory decides only about its membership. */
+const isShared = async (
+  { provisionedUsers }: ProvisioningStores,
+  orgId: OrgId,
+  { id, isAdmin }: User,
+): Promise<boolean> => isAdmin || provisionedUsers.isElsewhere(orgId, id)
+
+/** Ends a membership with its teams and grants. The last owner of the organization stays. */
+const endMembership = async (
+  { teams, memberships }: ProvisioningStores,
+  orgId: OrgId,
+  id: UserId,
+): Outcome<Failure<'AccountNeeded'>, void> => {
+  const owners = await teams.findByPermission(orgId, 'owner')
+  const isOwner = owners !== undefined && (await teams.hasMember(owners.id, id))
+  if (isOwner && !(await teams.staysLedWithout(owners.id, id)))
+    return left(AccountNeeded('The user is the last owner of the organization. Make another member an owner first.'))
+  await memberships.remove(orgId, id)
+  return right(undefined)
+}
+
+/**
+ * Makes a user active or not. An account that belongs to others, too, stays enabled and loses the membership: a
+ * directory must not lock people out of other organizations. Neither does it decide about a site admin.
+ */
+const setActive = async (
+  { accounts }: Pick<ProvisioningDeps, 'accounts'>,
+  stores: ProvisioningStores,
+  orgId: OrgId,
+  account: User,
+  isActive: boolean,
+  at: Date,
+): Outcome<Failure<'AccountNeeded'>, void> => {
+  const isMember = (await stores.memberships.find(orgId, account.id)) !== undefined
+  if (isActive && !isMember) await stores.memberships.add(orgId, account.id, at, true)
+  if (!isActive && (await isShared(stores, orgId, account)))
+    return isMember ? endMembership(stores, orgId, account.id) : right(undefined)
+  if (account.isAdmin) return right(undefined)
+  const set = await accounts.setActive(stores, account, isActive, at)
+  return isLeft(set) ? left(AccountNeeded(set.left.message)) : right(undefined)
 }
 
 interface UserRef {
@@ -172,8 +258,8 @@ export const makeChangeProvisionedUser =
         if (isLeft(next)) return next
         const [before, after] = [was.right, next.right]
         // A user who was removed by hand is not active, and may still have an active account.
-        const isAccountRight = after.isActive || !account.isActive
-        if (isSameJson(before, after) && isAccountRight) return right(user)
+        const isSettled = async () => after.isActive || !account.isActive || isShared(stores, orgId, account)
+        if (isSameJson(before, after) && (await isSettled())) return right(user)
         const at = deps.clock.now()
         const edited = await editAccount(deps, stores, user, account, before, after, at)
         if (isLeft(edited)) return edited
@@ -213,14 +299,14 @@ const lockUser = async (
 const editAccount = async (
   { accounts }: ProvisioningDeps,
   stores: ProvisioningStores,
-  { orgId, id }: ProvisionedUser,
+  { orgId }: ProvisionedUser,
   account: User,
   before: UserContent,
   after: UserContent,
   at: Date,
 ): Outcome<ReadFailure | Failure<'Uniqueness' | 'AccountNeeded'>, void> => {
   const isOtherEmail = directoryKey(after.email) !== directoryKey(before.email)
-  if (isOtherEmail && (account.isAdmin || (await stores.provisionedUsers.isElsewhere(orgId, id))))
+  if (isOtherEmail && (await isShared(stores, orgId, account)))
     return left(
       Mutability(
         'The address of this account cannot be changed here: it is a member of another organization, too, or a site ' +
@@ -233,15 +319,12 @@ const editAccount = async (
   })
   const edited = await accounts.edit(stores, account, changes, at)
   if (isLeft(edited)) return left(edited.left.tag === 'EmailTaken' ? emailTaken() : InvalidValue(edited.left.message))
-  if (after.isActive && (await stores.memberships.find(orgId, id)) === undefined)
-    await stores.memberships.add(orgId, id, at, true)
-  const set = await accounts.setActive(stores, account, after.isActive, at)
-  return isLeft(set) ? left(AccountNeeded(set.left.message)) : right(undefined)
+  return setActive({ accounts }, stores, orgId, account, after.isActive, at)
 }
 
 /**
- * Removes a user from the directory and the organization, and deletes or deactivates the account. The last owner of the
- * organization stays.
+ * Removes a user from the directory and the organization, and deletes or deactivates the account, unless it belongs to
+ * others, too. The last owner of the organization stays.
  */
 export const makeDeleteProvisionedUser =
   ({ unitOfWork, accounts, clock }: ProvisioningDeps) =>
@@ -253,16 +336,13 @@ export const makeDeleteProvisionedUser =
       const held = await lockUser(stores, { orgId, id, expectedVersion })
       if (isLeft(held)) return held
       const { account, user } = held.right
-      const owners = await stores.teams.findByPermission(orgId, 'owner')
-      const isOwner = owners !== undefined && (await stores.teams.hasMember(owners.id, id))
-      if (isOwner && !(await stores.teams.staysLedWithout(owners.id, id)))
-        return left(
-          AccountNeeded('The user is the last owner of the organization. Make another member an owner first.'),
-        )
-      await stores.memberships.remove(orgId, id)
+      const ended = await endMembership(stores, orgId, id)
+      if (isLeft(ended)) return ended
       await stores.provisionedUsers.remove(orgId, id)
-      const removed = await accounts.remove(stores, account, call.principal.userId, clock.now())
-      if (isLeft(removed)) return left(AccountNeeded(removed.left.message))
+      if (!(await isShared(stores, orgId, account))) {
+        const removed = await accounts.remove(stores, account, call.principal.userId, clock.now())
+        if (isLeft(removed)) return left(AccountNeeded(removed.left.message))
+      }
       await stores.audit.record(auditOfProvisionedUser(user, 'provisioned_user.deleted', { login: account.login }))
       return right(undefined)
     })

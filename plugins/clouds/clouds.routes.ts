@@ -17,7 +17,7 @@ import {
   ClusterUnreachable,
   CredentialRefused,
 } from '../../core/clusters/ports.ts'
-import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
+import { PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
 import { signedIn } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
@@ -138,6 +138,7 @@ export const listBuckets = route({
     ClusterUnreachable,
     CredentialMissing,
     CredentialRefused,
+    PasskeyDemanded,
     SecondFactorDemanded,
     SecretForbidden,
     SecretMissing,

@@ -16,10 +16,8 @@ import {
   SafeInteger,
 } from '../kit/codecs.ts'
 import { path } from '../kit/access.ts'
+import { PasskeyAssertion } from '../identity/passkeys/codecs.ts'
 import { Directory, DirectoryOption } from './directory-codecs.ts'
-
-/** The cookie that binds a sign-in to the browser in which it began. */
-export const signInCookie = 'moorage_sign_in'
 
 export const OrgPath = request({ orgname: OrgPathName }, 'ProvidersPath')
 export const organizationInPath = { type: 'organization', name: path('orgname') } as const
@@ -284,7 +282,13 @@ export const DirectorySignInOption = request(
   'DirectorySignInOption',
 )
 export const CodeOption = request(
-  { passCode: described(freeText(255), 'A one-time code or a recovery code.') },
+  {
+    passCode: described(optional(freeText(255)), 'A one-time code or a recovery code.'),
+    passkey: described(
+      optional(PasskeyAssertion),
+      'The response of a passkey instead, to the options of `POST /user/signin/passkey/request`.',
+    ),
+  },
   'SignInCodeOption',
 )
 export const SignedIn = answer(
@@ -334,6 +338,11 @@ const proof = {
   passCode: described(
     optional(freeText(255)),
     'A one-time code or a recovery code; not needed if the request has HTTP Basic with `X-OTP`.',
+  ),
+  passkey: described(
+    optional(PasskeyAssertion),
+    'The response of a passkey of the account, in place of the code or of both. Its options are those of ' +
+      '`POST /user/settings/security/webauthn/request_proof`.',
   ),
 }
 export const AccountLinkParams = request(

@@ -16,7 +16,7 @@ import {
 } from '../../core/identity-providers/ports.ts'
 import { makeFinishWithPassword } from '../../core/identity-providers/directories/password-sign-in.ts'
 import type { BegunSignIn } from '../../core/identity-providers/sign-in/attempts.ts'
-import { attemptSeconds, makeBeginSignIn } from '../../core/identity-providers/sign-in/attempts.ts'
+import { makeBeginSignIn } from '../../core/identity-providers/sign-in/attempts.ts'
 import { makeFindProvider, makeListButtons } from '../../core/identity-providers/sign-in/discovery.ts'
 import { makeBeginLink, makeListLinks, makeUnlink } from '../../core/identity-providers/sign-in/links.ts'
 import { makeBackChannelLogout, makeEndSessionUrl } from '../../core/identity-providers/sign-in/logout.ts'
@@ -25,15 +25,13 @@ import { makeFinishSignIn, makeFinishWithCode } from '../../core/identity-provid
 import type { LinkedAccount, Provider, ProviderId } from '../../core/identity-providers/types.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import { pageWithin } from '../../core/kernel/page.ts'
-import { EntropyPort, optionalSecret, secret, SecretBoxPort } from '../../core/kernel/secret.ts'
-import type { Secret } from '../../core/kernel/secret.ts'
+import { EntropyPort, secret, SecretBoxPort } from '../../core/kernel/secret.ts'
 import { AddressReaderPort } from '../../core/organizations/invitations/ports.ts'
 import { ProvidedMembershipsPort } from '../../core/organizations/ports.ts'
-import { cookiesOfSession } from '../identity/sessions/session-wire.ts'
+import { proofOf } from '../identity/proof-wire.ts'
+import { cookiesOfSession, signInCookieOf } from '../identity/sessions/session-wire.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import type { CookieChange } from '../kit/reply.ts'
-import { signInCookie } from './codecs.ts'
 import { sourceTypes } from './provider-wire.ts'
 import {
   backChannelLogout,
@@ -48,15 +46,6 @@ import {
   listSignInProviders,
   removeLink,
 } from './sign-in.routes.ts'
-
-const signInCookieOf = (value: Secret | undefined): CookieChange => ({
-  name: signInCookie,
-  value: value?.reveal(),
-  httpOnly: true,
-  path: '/',
-  hostPrefix: true,
-  ...(value === undefined ? {} : { maxAgeSeconds: attemptSeconds }),
-})
 
 const begun = ({ url, browserKey }: BegunSignIn) => ({ value: { url }, cookies: [signInCookieOf(browserKey)] })
 
@@ -142,7 +131,12 @@ export const externalSignInGroup = defineGroup({
         reply,
       }),
       handle(finishWithCode, makeFinishWithCode(deps), {
-        input: ({ params, body, cookie }) => ({ providerId: params.id, code: body.passCode, browserKey: cookie }),
+        input: ({ params, body, cookie }) => ({
+          providerId: params.id,
+          code: body.passCode,
+          passkey: body.passkey,
+          browserKey: cookie,
+        }),
         reply,
       }),
     ]
@@ -178,17 +172,6 @@ const linkWire = ({ account, provider }: LinkedAccount) => ({
   providerDisplayName: provider.displayName,
   isActived: provider.isActive,
   isSyncEnabled: account.nextCheckAt !== undefined || (provider.kind === 'ldap' && account.endedAt === undefined),
-})
-
-const proofOf = ({
-  password,
-  passCode,
-}: {
-  readonly password?: string | undefined
-  readonly passCode?: string | undefined
-}) => ({
-  password: optionalSecret(password),
-  passCode,
 })
 
 /** The links of the caller. */

@@ -14,6 +14,7 @@ import {
   ProviderMissing,
   ProviderUnavailable,
 } from '../../core/identity-providers/ports.ts'
+import { signInCookie } from '../identity/sessions/session-wire.ts'
 import { anyone, signedIn } from '../kit/access.ts'
 import { empty, json, jsonWithCookies, list } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
@@ -32,7 +33,6 @@ import {
   ProviderSearchOption,
   SignedIn,
   SignInAnswerOption,
-  signInCookie,
   SignInPath,
   SignInProvider,
 } from './codecs.ts'
@@ -129,9 +129,10 @@ export const finishWithCode = signInRoute({
   id: 'identityProviders.finishWithCode',
   method: 'POST',
   path: '/user/oauth2/{id}/twofa',
-  summary: 'Complete a sign-in with an identity provider by a one-time code',
+  summary: 'Complete a sign-in with an identity provider by a one-time code or a passkey',
   description:
-    'For an account with a second factor, after `POST /user/oauth2/{id}/callback` in the same browser. Sets the cookies of a session.',
+    'For an account with a second factor, after `POST /user/oauth2/{id}/callback` in the same browser. Set `passCode`, or ' +
+    '`passkey`. Sets the cookies of a session.',
   beforePasswordChange: true,
   readsCookie: signInCookie,
   body: body(CodeOption, { passCode: '492039' }),

@@ -285,6 +285,10 @@ export const WebauthnRegistrationOptions = request(
   },
   'WebauthnRegistrationOptions',
 )
+export const PasskeyNameOption = request(
+  { name: described(freeText(100), 'A name by which the user recognizes the passkey, 1 to 100 characters.') },
+  'PasskeyNameOption',
+)
 export const RecoveryCodesText = noted(t.string, { type: 'string', description: 'Recovery codes, one per line.' })
 
 /** The code from a mail. Longer texts decode too; they are wrong codes. */

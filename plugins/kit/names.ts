@@ -16,6 +16,8 @@ export interface OtherPath {
 
 /** Names of another system that a plugin accepts and gives beside those of this interface. */
 export interface NameTable {
+  /** Paths of the host, such as `/scim`, that are served as those below the root of the API, with what is below them. */
+  readonly hostPaths?: readonly string[]
   /** Below the root of their listener. The first one that fits is used. */
   readonly paths: readonly OtherPath[]
   /** Fields of bodies, and query parameters, by their other name. */
@@ -31,6 +33,8 @@ export interface NamedRead {
 }
 
 export interface Names {
+  /** Returns the path below a root that a path of the host stands for; any other path as it is. */
+  belowRoot(path: string): string
   /** Returns the path that is served, for a path below the root. */
   ownPath(asked: NamedRead): string
   /** Returns the name of this interface for a field or parameter, if it is a name of the other system. */
@@ -85,8 +89,13 @@ export const makeNames = (tables: readonly NameTable[], roots: NamedRoots): Name
   )
   const values = new Map(tables.flatMap((each) => Object.entries(each.values ?? {})))
   const fields = tables.flatMap(({ fields: rows }) => Object.entries(rows))
+  const hostPaths = roots.api === undefined ? [] : tables.flatMap((each) => each.hostPaths ?? [])
+  const hasFields = fields.length + values.size > 0
   return {
+    belowRoot: (path) =>
+      hostPaths.some((each) => path === each || path.startsWith(`${each}/`)) ? `${roots.api}${path}` : path,
     ownPath({ path, isReadWithContentType }) {
+      if (paths.length === 0) return path
       const [listener, root] = Object.entries(roots).find(([, each]) => path.startsWith(`${each}/`)) ?? []
       if (root === undefined) return path
       const segments = segmentsOf(path.slice(root.length))
@@ -105,7 +114,7 @@ export const makeNames = (tables: readonly NameTable[], roots: NamedRoots): Name
     },
     withOwnFields: (shape, value) =>
       mapped(
-        shape,
+        hasFields ? shape : undefined,
         value,
         (object, known) => {
           for (const [other, own] of fields) {
@@ -121,7 +130,7 @@ export const makeNames = (tables: readonly NameTable[], roots: NamedRoots): Name
         asItIs,
       ),
     withOtherFields: (shape, value) =>
-      mapped(shape, value, asItIs, (object, known) => {
+      mapped(hasFields ? shape : undefined, value, asItIs, (object, known) => {
         for (const [other, own] of fields)
           if (known.has(own) && !known.has(other) && Object.hasOwn(object, own)) object[other] = object[own]
         return object

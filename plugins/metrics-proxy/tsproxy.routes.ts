@@ -1,6 +1,6 @@
 import { AccessDenied } from '../../core/authz/ports.ts'
 import { ClusterMissing } from '../../core/clusters/ports.ts'
-import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
+import { PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
 import {
   DashboardFailed,
   DashboardOff,
@@ -31,6 +31,7 @@ const changeRoute = routesOf({
     MetricsRefused,
     ClusterMissing,
     AccessDenied,
+    PasskeyDemanded,
     SecondFactorDemanded,
     TokenLifeTooLong,
     DashboardOff,
@@ -139,5 +140,13 @@ export const findTenant = hookRoute({
     'X-Moorage-Tenant',
     ({ tenantID }) => tenantID,
   ),
-  failures: [IdentifierRefused, TenantMissing, NotOfTenant, AccessDenied, SecondFactorDemanded, TokenLifeTooLong],
+  failures: [
+    IdentifierRefused,
+    TenantMissing,
+    NotOfTenant,
+    AccessDenied,
+    PasskeyDemanded,
+    SecondFactorDemanded,
+    TokenLifeTooLong,
+  ],
 })

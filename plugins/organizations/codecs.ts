@@ -370,6 +370,7 @@ export const OrgPolicies = answer(
       'When members without a second factor are refused, RFC 3339 in UTC; absent if none is required.',
     ),
     max_token_life_days: described(SafeInteger, 'The longest life of an access token in days; 0 for no limit.'),
+    require_passkey: described(t.boolean, 'Whether members must sign in with a passkey.'),
   },
   'OrgPolicies',
 )
@@ -378,6 +379,7 @@ export const policiesExample = {
   two_factor_grace_days: 14,
   two_factor_from: '2026-12-05T08:00:00.000Z',
   max_token_life_days: 90,
+  require_passkey: false,
 }
 export const EditPoliciesOption = request(
   {
@@ -390,6 +392,7 @@ export const EditPoliciesOption = request(
       optional(int32(0, maxTokenLifeDays)),
       'The longest life of an access token in days, 1 to 3,650, or 0 for no limit; absent: unchanged.',
     ),
+    require_passkey: described(optional(t.boolean), 'Whether members must sign in with a passkey; absent: unchanged.'),
   },
   'EditPoliciesOption',
 )

@@ -29,6 +29,8 @@ export const provisioningPlugin = definePlugin({
   summary: 'Users and groups that directories of organizations manage, by SCIM 2.0',
   listener: 'api',
   gate: 'always',
+  // Directories and their tests expect SCIM below the root of the host (RFC 7644 §1.3).
+  names: { hostPaths: ['/scim'], paths: [], fields: {} },
   groups: [discoveryGroup, provisionedUserGroup, provisionedGroupGroup],
   permissions: provisioningPermissions,
   objectTypes: [provisioningRelations],

@@ -56,7 +56,7 @@ const userResource = (user: ProvisionedUser, base: string): FreeObject => {
     id: String(id),
     ...attributes,
     // Not shown if the directory removed it, as long as it is true.
-    ...(isActive && own(attributes, 'active') === undefined ? {} : { active: isActive }),
+    ...definedFields({ active: isActive && own(attributes, 'active') === undefined ? undefined : isActive }),
     meta: metaOf('User', user, base),
   }
 }

@@ -1,5 +1,6 @@
 import { DirectoryAccountsPort } from '../../core/identity/accounts/directory-ports.ts'
 import { IdentityStoresPort, UserFounderPort } from '../../core/identity/ports.ts'
+import { MembersByAddressPort } from '../../core/identity-providers/ports.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import { ProvisionedUserStorePort, ProvisioningUnitOfWorkPort } from '../../core/provisioning/ports.ts'
 import {
@@ -31,6 +32,7 @@ export const provisionedUserGroup = defineGroup({
     clock: ClockPort,
     founder: UserFounderPort,
     identity: IdentityStoresPort,
+    members: MembersByAddressPort,
     unitOfWork: ProvisioningUnitOfWorkPort,
     users: ProvisionedUserStorePort,
   },

@@ -406,7 +406,7 @@ for (const { name, open } of kinds) {
           })
           const fresh = makeSqlAuthorizationFacts(db, catalogue.objectTypes, objectRows)(db)
           const facts = rememberFacts(fresh, memory, catalogue.objectTypes, objectRows)
-          const store = makeSqlCredentialStore(db)
+          const store = makeSqlCredentialStore(db, () => false)
           const credentials = rememberCredentials(store, memory, (at) => at !== undefined)
           const withoutMoment = (grant: TokenGrant | undefined) => {
             const { provenAt: _, ...rest } = grant ?? {}

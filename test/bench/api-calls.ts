@@ -70,3 +70,36 @@ export async function importCluster(
   })
   return `/api/v1/clusters/${user.login}/${name}/proxy`
 }
+
+/** Connects an identity provider to the site, which creates accounts. Returns its id. */
+export async function connectProvider(service: Pick<BenchService, 'baseUrl'>, issuer: string): Promise<number> {
+  const made = (await callApi(service, '/accounts/admin/auths/new', {
+    authorization: adminAuthorization,
+    body: {
+      name: 'bench',
+      openIDConnectAutoDiscoveryURL: issuer,
+      oauth2Key: 'moorage',
+      oauth2Secret: 'a secret of the bench',
+      allows_creation: true,
+    },
+  })) as { id: number }
+  return made.id
+}
+
+/** An organization with a team for a group of its directory, and the token of the directory. */
+export async function makeDirectory(
+  service: Pick<BenchService, 'baseUrl'>,
+  { token }: BenchUser,
+): Promise<{ readonly org: string; readonly orgId: number; readonly teamId: number; readonly token: string }> {
+  const org = 'bench-directory'
+  const call = async (path: string, body: object) =>
+    (await callApi(service, path, { authorization: `Bearer ${token}`, body })) as { id: number; sha1: string }
+  const { id: orgId } = await call('/orgs', { username: org })
+  const team = (name: string) => call(`/orgs/${org}/teams`, { name, permission: 'custom', type: '' })
+  const [group, directory] = [await team('Group'), await team('Directory')]
+  const permissions = [{ namespace: 'org_mgmt', action: 'provision accounts' }]
+  await call(`/authz/roles?org=${org}`, { name: 'directory', permissions, teamIDs: [directory.id] })
+  await call(`/orgs/${org}/robots`, { name: 'directory', team_ids: [directory.id] })
+  const made = await call(`/orgs/${org}/robots/directory/tokens`, { name: 'first', scopes: ['write:provisioning'] })
+  return { org, orgId, teamId: group.id, token: made.sha1 }
+}

@@ -58,6 +58,8 @@ export const bars = {
   twoProcessors: atLeast(1.7, 1.8),
   backup: atMost(300, 60, ' s'),
   fairLimiter: atMost(3, 1.5),
+  externalSignIns: atMost(3, 1.5),
+  groupPatch: atMost(50, 20, ' ms'),
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
@@ -96,6 +98,8 @@ export const rowTitles = {
   36: "other tenants' p99 while one floods charts, sign-ins, pictures and searches, and their median beside long reads",
   37: 'two instances behind HAProxy against one, each with a processor of a quarter of a core (root)',
   38: 'what grows with 10^4 and 10^5 users, 10^6 with --slow',
+  39: 'other requests while 95 people sign in with an identity provider',
+  40: 'one member added to a group of 10,000 by SCIM',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

@@ -22,6 +22,8 @@ import type { MeasureRow } from './rows/row.ts'
 import { fairLimiter } from './rows/fair-queue.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { backup } from './rows/backup.ts'
+import { externalSignIns } from './rows/external-sign-ins.ts'
+import { groupPatch } from './rows/group-patch.ts'
 import { startTime } from './rows/start-time.ts'
 import { traces } from './rows/traces.ts'
 import { usageMonths } from './rows/usage-months.ts'
@@ -72,6 +74,8 @@ const rows: Readonly<
   36: { measure: fairLimiter, sides: 8, extraSeconds: 30 },
   37: { measure: twoInstances, sides: 6, extraSeconds: 120 },
   38: { measure: growth, sides: 4, extraSeconds: 60 },
+  39: { measure: externalSignIns, sides: 2, extraSeconds: 20 },
+  40: { measure: groupPatch, sides: 0, extraSeconds: 20 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

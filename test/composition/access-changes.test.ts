@@ -81,9 +81,11 @@ for (const dialect of dialects) {
       return made
     }) as Prepare
     const database = { dialect, prepare } as SqlDatabase
-    makeSqlCredentialStore(database)
+    makeSqlCredentialStore(database, () => false)
     makeSqlAuthorizationFacts(database, catalogue.objectTypes, objectRows)
-    const read = prepared.flatMap(({ sql }) =>
+    // What a password is compared with is read each time.
+    const remembered = prepared.filter(({ sql }) => !sql.includes('password_hash'))
+    const read = remembered.flatMap(({ sql }) =>
       /^\s*select\b/.test(sql) ? [...sql.matchAll(/(?:from|join) [`"]?(\w+)/g)].map(([, table]) => table ?? '') : [],
     )
     t.true(read.length > 50)

@@ -159,8 +159,8 @@ for (const name of names) {
 
 test('each kind of secret is marked for browsers', async (t) => {
   const hintsOn = async (name: string) =>
-    [...(await get(`/${name}`)).text.matchAll(/ autocomplete="([^"]+)"/g)].map((match) => match[1])
-  for (const hint of ['username', 'current-password', 'new-password', 'one-time-code'])
+    [...(await get(`/${name}`)).text.matchAll(/ autocomplete="([^"]+)"/g)].flatMap((match) => match[1]?.split(' '))
+  for (const hint of ['username', 'webauthn', 'current-password', 'new-password', 'one-time-code'])
     t.true((await hintsOn('sign-in')).includes(hint), hint)
   t.is((await hintsOn('reset-password')).filter((hint) => hint === 'new-password').length, 2)
 })

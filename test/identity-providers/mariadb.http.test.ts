@@ -1,8 +1,13 @@
 // process: waiting - uses components
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { bind } from '../../composition/part/binding.ts'
 import { ProviderSettingsPort } from '../../core/identity-providers/ports.ts'
 import { runJob } from '../bus/bus-fixture.ts'
 import { needing } from '../support/components/needing.ts'
+import type { TestService } from '../support/service.ts'
+import { startService, testEnvironment } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import type { SignInFixture } from './sign-in.fixture.ts'
 import { startSignInFixture } from './sign-in.fixture.ts'
@@ -11,15 +16,24 @@ const test = needing('mariadb')
 const password = 'quiet-lantern-over-water-17'
 
 let fixture: SignInFixture
+/** Another instance on the same database. */
+let other: TestService
+const folder = mkdtempSync(join(tmpdir(), 'moorage-providers-'))
 test.before(async () => {
-  fixture = await startSignInFixture({
-    database: 'mysql',
-    replaced: [bind(ProviderSettingsPort, {}, () => ({ checkSeconds: 1, allowsOrganizations: true, endPercent: 20 }))],
-  })
+  const settings = { MOORAGE_EGRESS_ALLOW: '127.0.0.1', ...(await testEnvironment(folder, 'mysql')) }
+  const replaced = [
+    bind(ProviderSettingsPort, {}, () => ({ checkSeconds: 1, allowsOrganizations: true, endPercent: 20 })),
+  ]
+  fixture = await startSignInFixture({ settings, replaced })
+  other = await startService({ settings, replaced })
 })
-test.after.always(() => fixture?.stop())
+test.after.always(async () => {
+  await other?.stop()
+  await fixture?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
 
-test.serial('on MariaDB, a person signs in, is in the teams of the groups, and loses access', async (t) => {
+test.serial('on MariaDB, a person signs in, has the teams, and loses access everywhere', async (t) => {
   const groups = { groups_claim: 'groups', group_teams: [{ group: '/v', team_id: await fixture.teamId('Viewers') }] }
   const id = await fixture.connect('acme', { allows_creation: true, links_verified_domains: true, ...groups })
   fixture.provenDomains.add('acme.test')
@@ -41,12 +55,22 @@ test.serial('on MariaDB, a person signs in, is in the teams of the groups, and l
     (await fixture.service.send('POST', '/api/v1/user/signin', { body: { username: 'mia', password } })).status
   t.is(await byPassword(), 200)
   const token = await fixture.service.tokenFor('mia')
+  const asked = async (): Promise<readonly number[]> => {
+    const statuses: number[] = []
+    for (const service of [fixture.service, other]) {
+      const headers = again.jar.headers()
+      statuses.push((await service.send('GET', '/api/v1/user', { token })).status)
+      statuses.push((await service.send('GET', '/api/v1/user', { headers })).status)
+    }
+    return statuses
+  }
+  t.deepEqual(await asked(), [200, 200, 200, 200])
   fixture.provider.people.delete('mia')
   await until('access ends', async () => {
-    await runJob(fixture.service, 'identityProviders.checkAccess')
-    return (await fixture.service.send('GET', '/api/v1/user', { token })).status === 401 ? true : undefined
+    await runJob(other, 'identityProviders.checkAccess')
+    return (await asked())[0] === 401 ? true : undefined
   })
-  t.is((await again.send('GET', '/user')).status, 401)
+  t.deepEqual(await asked(), [401, 401, 401, 401], 'on both instances')
   t.is(await byPassword(), 405)
   await runJob(fixture.service, 'identityProviders.checkDomains')
   await runJob(fixture.service, 'identityProviders.removeAttempts')

@@ -2,6 +2,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
 import { needing } from '../support/components/needing.ts'
+import { passkeySettings } from '../identity/passkeys/passkey-service.ts'
 import type { DirectoryFixture } from './directory.fixture.ts'
 import { groups, people, startDirectoryFixture } from './directory.fixture.ts'
 
@@ -11,7 +12,7 @@ const password = 'quiet-lantern-over-water-17'
 let fixture: DirectoryFixture
 let browser: Browser
 test.before(async () => {
-  fixture = await startDirectoryFixture()
+  fixture = await startDirectoryFixture({ settings: await passkeySettings() })
   await fixture.connect('site', { allows_creation: true, display_name: 'Staff of Acme' })
   browser = await launchBrowser()
   const body = { username: 'olav', email: 'olav@acme.test', password, must_change_password: false }
@@ -170,3 +171,57 @@ for (const path of ['/sign-in', '/identity-providers', '/user/oauth2/1/callback'
       t.true((await page.evaluate<number>('document.documentElement.scrollWidth')) <= options.viewport.width)
       await page.context().close()
     })
+
+test.serial('a passkey is the second factor after the provider, and proves a link', async (t) => {
+  person('petra')
+  const { page, problems } = await open('/account', { viewport: { width: 375, height: 800 }, bypassCSP: true })
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  const answersAtOnce = (enabled: boolean) =>
+    devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
+  const enter = async () => {
+    await page.goto(`${fixture.service.baseUrl}/sign-in`)
+    await page.locator('#provider-buttons button').click()
+    await page.locator('#account:not([hidden])').waitFor()
+  }
+  await enter()
+  // It ends the session.
+  await fixture.as('admin', 'PATCH', '/admin/users/petra', { password, must_change_password: false })
+  await enter()
+  await page.goto(`${fixture.service.baseUrl}/account`)
+  await page.locator('#parts:not([hidden])').waitFor()
+  await page.locator('#passkey-name').fill('Laptop')
+  await page.locator('#passkey-password').fill(password)
+  await page.locator('#passkey-form button').click()
+  await page.locator('#passkeys li', { hasText: 'Laptop' }).waitFor()
+  await page.locator('#link-act').selectOption('unlink')
+  await page.locator('#link-form button').click()
+  await page.locator('#message', { hasText: 'The link is removed.' }).waitFor()
+  await page.locator('#link-act').selectOption('link')
+  await answersAtOnce(true)
+  await page.locator('#link-form button').click()
+  await page.locator('#links li', { hasText: 'Staff of Acme' }).waitFor()
+  await answersAtOnce(false)
+  await page.context().clearCookies()
+  await page.goto(`${fixture.service.baseUrl}/sign-in`)
+  await page.locator('#provider-buttons button').waitFor()
+  await page.locator('#provider-buttons button').click()
+  await page.locator('#code-form:not([hidden])').waitFor()
+  t.deepEqual(await violationsOf(page), [])
+  await answersAtOnce(true)
+  await page.locator('#passkey-factor').click()
+  await page.locator('#account:not([hidden])').waitFor()
+  t.is(await page.locator('#login').innerText(), 'petra')
+  t.deepEqual(problems, [])
+  await page.context().close()
+})

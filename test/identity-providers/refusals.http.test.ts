@@ -281,6 +281,22 @@ test.serial('rotated keys are read again', async (t) => {
   t.is((await browser.finish(id, returned)).status, 200)
 })
 
+test.serial('refused sign-ins are in the audit log with provider and reason', async (t) => {
+  const rows = async () =>
+    (await fixture.as('admin', 'GET', '/admin/audit?action=identity_provider.sign_in_refused&limit=100'))
+      .json as unknown as { object_type: string; object_id: number; changes: Record<string, string> }[]
+  const ofAudience = async () =>
+    (await rows()).filter(({ changes }) => changes['reason']?.includes('audience') === true)
+  const before = (await ofAudience()).length
+  for (let times = 0; times < 3; times += 1) await signed({ aud: 'another-client' })
+  const [row] = await ofAudience()
+  t.true((await ofAudience()).length <= Math.max(1, before), 'a flood does not fill the log')
+  t.like(row, { object_type: 'identity_provider', object_id: id, changes: { code: 'ProviderAnswerRefused' } })
+  const all = JSON.stringify(await rows())
+  t.regex(all, /"AttemptMissing"/)
+  t.notRegex(all, /s3cret|eyJ/, 'neither secrets nor tokens')
+})
+
 test.serial('no secret of a provider is in an answer or in the log', async (t) => {
   const shown = await fixture.as('admin', 'GET', '/accounts/admin/auths')
   t.false(shown.text.includes('s3cret'))

@@ -63,7 +63,7 @@ test('the name of a new account is well formed or empty', (t) => {
       return login === '' || accountNamePattern.test(login)
     }),
   )
-  t.is(loginFor({ preferredName: 'Zoë Åström', email: '' }), 'Zoe-A-stro-m')
+  t.is(loginFor({ preferredName: 'Zoë Åström', email: '' }), 'Zoe-Astrom')
   t.is(loginFor({ preferredName: 'ann@corp.test', email: '' }), 'ann')
   t.is(loginFor({ preferredName: '', email: 'ben.ford@corp.test' }), 'ben.ford')
 })

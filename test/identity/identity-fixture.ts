@@ -8,6 +8,7 @@ import { otpauthOneTimePasswords } from '../../adapters/security/one-time-passwo
 import { makeSimpleWebAuthn } from '../../adapters/security/webauthn.ts'
 import { sha256TokenDigest, makeHmacDigest } from '../../adapters/security/digests.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { isLocalSignInOff } from '../../core/identity-providers/local-sign-in.ts'
 import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
@@ -97,7 +98,7 @@ export const makeIdentityFixture = (db: SqlDatabase) => {
       }),
       audit,
     ),
-    credentials: makeSqlCredentialStore(db),
+    credentials: makeSqlCredentialStore(db, isLocalSignInOff),
     hasher,
     digest: sha256TokenDigest,
     passwords: { minLength: 12, common: makeListedCommonPasswords() },
@@ -131,7 +132,6 @@ export const makeIdentityFixture = (db: SqlDatabase) => {
     ...codes,
     usePasskey: oneTimeCodes.usePasskey,
     busPasses: { passFor: () => Promise.resolve(undefined) },
-    localSignIn: { isOffFor: () => Promise.resolve(false) },
   }
   const createUser = makeCreateUser(deps)
   return {

@@ -62,6 +62,7 @@ const newSession = (userId: UserId, fill: number, changes: Partial<NewSession> =
   sourceIp: '192.0.2.7',
   userAgent: '',
   createdAt: at,
+  proof: 'password',
   idleExpiresAt: later(3600),
   expiresAt: later(86_400),
   ...changes,

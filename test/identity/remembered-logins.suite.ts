@@ -30,6 +30,7 @@ const login = (userId: UserId, fill: number, changes: Partial<NewRememberedLogin
   sourceIp: '192.0.2.7',
   userAgent: 'b',
   createdAt: at,
+  proof: 'passkey',
   expiresAt: later(month),
   ...changes,
 })
@@ -39,6 +40,7 @@ const session = (userId: UserId, fill: number, changes: Partial<NewSession> = {}
   sourceIp: '192.0.2.7',
   userAgent: '',
   createdAt: at,
+  proof: 'password',
   idleExpiresAt: later(3600),
   expiresAt: later(86_400),
   ...changes,
@@ -96,6 +98,7 @@ export const rememberedLoginsSuite = contractSuite<RememberedBench>(about, (onBe
       rotatedAt: undefined,
       createdAt: at,
       expiresAt: later(month),
+      proof: 'passkey',
     }
     const read = await stores.rememberedLogins.bySeries(bytes(1))
     t.deepEqual({ ...read, secretHash: new Uint8Array(read?.secretHash ?? []) }, found)

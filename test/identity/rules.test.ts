@@ -309,6 +309,7 @@ const changedAt = (seconds: readonly number[]): RememberedLogin => {
     secretHash: hash(seconds.length),
     previousHash: last === undefined ? undefined : hash(seconds.length - 1),
     rotatedAt: last === undefined ? undefined : new Date(start + last * 1000),
+    proof: undefined,
   }
 }
 

@@ -22,7 +22,7 @@ const watched = (db: SqlDatabase): { readonly store: CredentialStore; readonly r
     ran.push(statement.sql)
     return db.first(statement, binds)
   }
-  return { store: makeSqlCredentialStore({ ...db, first }), ran }
+  return { store: makeSqlCredentialStore({ ...db, first }, () => false), ran }
 }
 
 const at = new Date('2026-05-01T08:00:00.123Z')
@@ -47,6 +47,7 @@ const issue = async ({ deps: { stores } }: IdentityFixture, userId: UserId, fill
     sourceIp: '192.0.2.1',
     userAgent: '',
     createdAt: at,
+    proof: undefined,
     idleExpiresAt: later,
     expiresAt: later,
   })

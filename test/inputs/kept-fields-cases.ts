@@ -150,7 +150,10 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
     'organizations.adminCreateOrganization': { ...ordinary, beside: withUsername },
     'organizations.editOrganization': ordinary,
     'organizations.editPolicies': {
-      skipped: { require_two_factor: 'needs a second factor of the caller: test/organizations' },
+      skipped: {
+        require_two_factor: 'needs a second factor of the caller: test/organizations',
+        require_passkey: 'needs a session of a passkey: test/identity-providers/joins',
+      },
     },
     'organizations.createTeam': { ...team, beside: (requests) => ({ ...withName(requests), permission: 'custom' }) },
     'organizations.editTeam': { ...team, skipped: { permission: 'goes with is_custom: test/organizations' } },

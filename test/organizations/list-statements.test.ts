@@ -40,7 +40,7 @@ onEachDatabase(
       query: runner.query,
     })
     const roles = makeSqlRoleStore(database)(runner)
-    const entry = { at, tokenLifeDays: 0 }
+    const entry = { at, tokenLifeDays: 0, passkeyProof: 'none' } as const
     const lists = {
       teams: () => counted.teams.list(orgId, firstPage),
       'found teams': () =>

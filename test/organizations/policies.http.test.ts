@@ -60,7 +60,12 @@ const inside = [
 
 test.serial('members see policies, owners change them under If-Match', async (t) => {
   const before = await get('vic', '/orgs/acme/policies')
-  t.deepEqual(before.json, { require_two_factor: false, two_factor_grace_days: 0, max_token_life_days: 0 })
+  t.deepEqual(before.json, {
+    require_two_factor: false,
+    two_factor_grace_days: 0,
+    max_token_life_days: 0,
+    require_passkey: false,
+  })
   t.is((await get('sam', '/orgs/acme/policies')).status, 404)
   t.is((await change('adam', { max_token_life_days: 30 })).status, 403)
   t.is((await change('eve', { max_token_life_days: 30 })).status, 404)

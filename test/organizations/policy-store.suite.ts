@@ -1,3 +1,4 @@
+import type { EntryContext } from '../../core/kernel/access.ts'
 import type { TeamId } from '../../core/kernel/ids.ts'
 import { addOrganization, at } from './stores.fixture.ts'
 import type { StoresFixture } from './stores.fixture.ts'
@@ -5,7 +6,7 @@ import type { SuiteAbout } from '../../composition/runtime/port-tests/contract-s
 import { contractSuite } from '../../composition/runtime/port-tests/contract-suite.ts'
 
 const later = (days: number): Date => new Date(at.getTime() + days * 24 * 3600 * 1000)
-const none = { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 0 }
+const none = { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 0, requiresPasskey: false }
 
 const about: SuiteAbout = {
   name: 'policy-store',
@@ -20,7 +21,7 @@ export const policyStoreSuite = contractSuite<StoresFixture>(about, (cases) => {
     async (t, fixture) => {
       const [acme, evil] = [await addOrganization(fixture, 'acme'), await addOrganization(fixture, 'evil')]
       t.deepEqual(await fixture.policies.find(acme), { ...none, version: 1 })
-      const wanted = { secondFactorFrom: later(7), graceDays: 7, maxTokenLifeDays: 90 }
+      const wanted = { secondFactorFrom: later(7), graceDays: 7, maxTokenLifeDays: 90, requiresPasskey: true }
       t.false(await fixture.policies.replace(acme, wanted, 2))
       t.true(await fixture.policies.replace(acme, wanted, 1))
       t.false(await fixture.policies.replace(acme, none, 1))
@@ -36,9 +37,15 @@ export const policyStoreSuite = contractSuite<StoresFixture>(about, (cases) => {
       await addOrganization(fixture, 'evil'),
     ]
     for (const orgId of [acme, evil]) await fixture.memberships.add(orgId, ada, at)
-    await fixture.policies.replace(acme, { secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 30 }, 1)
+    await fixture.policies.replace(acme, { ...none, secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 30 }, 1)
     const entry = async (orgId: typeof acme) => (await fixture.memberships.find(orgId, ada))?.entry
-    t.deepEqual(await entry(acme), { secondFactorFrom: later(1), hasSecondFactor: false, maxTokenLifeDays: 30 })
+    t.deepEqual(await entry(acme), {
+      secondFactorFrom: later(1),
+      hasSecondFactor: false,
+      maxTokenLifeDays: 30,
+      requiresPasskey: false,
+      hasPasskey: false,
+    })
     t.is(await entry(evil), undefined)
     await fixture.factor(ada, false)
     t.false((await entry(acme))?.hasSecondFactor)
@@ -69,7 +76,7 @@ export const policyStoreSuite = contractSuite<StoresFixture>(about, (cases) => {
     t.is(robot._tag, 'Right')
     await fixture.factor(bob, true)
     t.deepEqual(await fixture.policies.dueNotices(at, 10), [], 'nothing is demanded')
-    await fixture.policies.replace(acme, { secondFactorFrom: later(10), graceDays: 10, maxTokenLifeDays: 0 }, 1)
+    await fixture.policies.replace(acme, { ...none, secondFactorFrom: later(10), graceDays: 10 }, 1)
     const due = await fixture.policies.dueNotices(later(3), 10)
     t.deepEqual(due, [
       {
@@ -123,10 +130,11 @@ export const policyStoreSuite = contractSuite<StoresFixture>(about, (cases) => {
       teams.push(made.right)
       await fixture.teams.addMember({ id: made.right, orgId }, ada, at)
     }
-    await fixture.policies.replace(orgs[1], { secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 0 }, 1)
-    await fixture.policies.replace(orgs[2], { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 30 }, 1)
-    const list = async (days: number, tokenLifeDays: number) => {
-      const within = { onlyOrgId: undefined, onlyPublic: false, entry: { at: later(days), tokenLifeDays } }
+    await fixture.policies.replace(orgs[1], { ...none, secondFactorFrom: later(1), graceDays: 1 }, 1)
+    await fixture.policies.replace(orgs[2], { ...none, maxTokenLifeDays: 30 }, 1)
+    const list = async (days: number, tokenLifeDays: number, passkeyProof: EntryContext['passkeyProof'] = 'none') => {
+      const entry = { at: later(days), tokenLifeDays, passkeyProof }
+      const within = { onlyOrgId: undefined, onlyPublic: false, entry }
       const { items, total } = await fixture.teams.listOfUser(ada, within, { page: 1, limit: 30 })
       t.is(total, items.length)
       return items.map(({ team }) => teams.indexOf(team.id))
@@ -136,5 +144,9 @@ export const policyStoreSuite = contractSuite<StoresFixture>(about, (cases) => {
     t.deepEqual(await list(1, 0), [0, 2])
     await fixture.factor(ada, true)
     t.deepEqual(await list(2, 0), [0, 1, 2])
+    await fixture.policies.replace(orgs[2], { ...none, requiresPasskey: true }, 2)
+    t.deepEqual(await list(2, 0), [0, 1])
+    t.deepEqual(await list(2, 0, 'owned'), [0, 1], 'the account has no passkey')
+    t.deepEqual(await list(2, 0, 'given'), [0, 1, 2])
   })
 })

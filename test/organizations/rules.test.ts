@@ -3,7 +3,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { Level } from '../../core/kernel/access.ts'
-import { levels, permissionKey, reaches } from '../../core/kernel/access.ts'
+import { entryRefusal, levels, permissionKey, reaches } from '../../core/kernel/access.ts'
 import type { TokenId, UserId } from '../../core/kernel/ids.ts'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../core/kernel/ids.ts'
 import { rightsOf } from '../../core/kernel/rights.ts'
@@ -36,6 +36,31 @@ import { anyText } from '../support/any-text.ts'
 import { declareSuite } from '../support/declare-suite.ts'
 
 const parseOrdinary = (input: ProfileInput) => parseProfile(input, ordinaryOrgType)
+
+test('a passkey is required of sessions, and of the owner of a token', (t) => {
+  const rules = { secondFactorFrom: undefined, hasSecondFactor: true, requiresPasskey: true, maxTokenLifeDays: 0 }
+  const caller = callBy(1 as UserId).principal
+  const refusal = (of: object, hasPasskey: boolean) =>
+    entryRefusal({ ...caller, ...of }, { ...rules, hasPasskey }, new Date())?.tag ?? 'admitted'
+  for (const sessionProof of [undefined, 'password', 'code', 'provider'] as const) {
+    const session = { method: 'session', ...(sessionProof === undefined ? {} : { sessionProof }) }
+    t.is(refusal(session, true), 'PasskeyDemanded', sessionProof ?? 'a session of an earlier release')
+  }
+  t.is(refusal({ method: 'session', sessionProof: 'passkey' }, true), 'admitted')
+  t.is(refusal({ method: 'password' }, true), 'PasskeyDemanded')
+  t.deepEqual(
+    [refusal({ method: 'token' }, true), refusal({ method: 'token' }, false)],
+    ['admitted', 'PasskeyDemanded'],
+  )
+  t.is(
+    entryRefusal(
+      { ...caller, method: 'password' },
+      { ...rules, hasPasskey: false, requiresPasskey: false },
+      new Date(),
+    ),
+    undefined,
+  )
+})
 
 test('names follow the interface and exclude unsafe characters', (t) => {
   for (const name of ['a', '1', 'tu1', 'A-b_c.d', 'x'.repeat(40)]) t.true(isRight(parseAccountName(name)), name)

@@ -127,7 +127,7 @@ export const teamStoreSuite = contractSuite<StoresFixture>(about, (onBench) => {
         (
           await fixture.teams.listOfUser(
             ada,
-            { onlyOrgId, onlyPublic, entry: { at: new Date(), tokenLifeDays: 0 } },
+            { onlyOrgId, onlyPublic, entry: { at: new Date(), tokenLifeDays: 0, passkeyProof: 'none' } },
             firstPage,
           )
         ).items.map(({ team: { id } }) => id)

@@ -15,10 +15,11 @@ import { storeFixture } from '../authz/stored-fixture.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { patch } from './directory-fixture.ts'
+import { fillDirectory } from './large-directory.ts'
 
 const orgId = 1 as OrgId
 const many = 10_000
-const newcomer = 20_000
+const newcomer = 100 + many
 const at = 1_750_000_000_000
 
 /** An organization whose directory has a group of one member and one of ten thousand. */
@@ -26,48 +27,15 @@ const storeGroups = async (db: SqlDatabase): Promise<void> => {
   const org = { id: orgId, visibility: 'private' as const, members: [], roles: [], grants: [] }
   const teams = [11, 12].map((id) => ({ id, permission: 'custom' as const, members: [], roleIds: [] }))
   await storeFixture(db, { users: [], orgs: [{ ...org, teams }], clusters: [], tokens: [] })
-  const ids = [...Array.from({ length: many }, (_, index) => 100 + index), newcomer]
-  const insert = async (table: string, rows: readonly object[]): Promise<void> => {
-    for (let from = 0; from < rows.length; from += 100)
-      await db.query((k) => k(table).insert(rows.slice(from, from + 100)))
-  }
-  const name = (id: number): string => `person${id}`
-  await insert(
-    'accounts',
-    ids.map((id) => ({ id, kind: 'user', name: name(id), lower_name: name(id), created_at: at })),
-  )
-  await insert(
-    'users',
-    ids.map((id) => ({ id, full_name: '', password_hash: '', created_at: at })),
-  )
-  await insert(
-    'org_members',
-    ids.map((id) => ({ org_id: orgId, user_id: id, is_provisioned: 1, created_at: at })),
-  )
-  await insert(
-    'provisioned_users',
-    ids.map((id) => ({
-      user_id: id,
-      org_id: orgId,
-      user_name: name(id),
-      lower_user_name: name(id),
-      lower_display_name: '',
-      attributes: '{}',
-      created_at: at,
-      updated_at: at,
-    })),
-  )
-  const group = (team_id: number) => ({
-    team_id,
-    org_id: orgId,
-    display_name: `Group ${team_id}`,
-    lower_display_name: `group ${team_id}`,
-    created_at: at,
-    updated_at: at,
+  await fillDirectory(db, {
+    orgId,
+    firstUserId: 100,
+    users: many + 1,
+    groups: [
+      { teamId: 11, members: 1 },
+      { teamId: 12, members: many },
+    ],
   })
-  await insert('provisioned_groups', [group(11), group(12)])
-  const member = (team_id: number) => (user_id: number) => ({ team_id, user_id, org_id: orgId, created_at: at })
-  await insert('team_members', [member(11)(100), ...ids.slice(0, many).map(member(12))])
 }
 
 for (const database of eachDatabase()) {

@@ -5,7 +5,7 @@ import type { AccountId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import type { RightsStore } from '../../../core/kernel/rights.ts'
 import type { Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { aliased, computed, flag, instant, nullable, orElse, pick } from '../kit/columns.ts'
+import { aliased, computed, flag, instant, int, nullable, orElse, pick } from '../kit/columns.ts'
 import { accounts, twoFactors, users } from '../tables/identity.ts'
 import { organizations, orgMembers, robotAccounts, teams } from '../tables/organizations.ts'
 import type { Binds, Row } from '../kit/columns.ts'
@@ -15,12 +15,13 @@ import { rolePermissions } from '../tables/authz.ts'
 export const entryRow = {
   twoFactorFrom: aliased(organizations, 'o').twoFactorFrom,
   maxTokenLifeDays: orElse(aliased(organizations, 'o').maxTokenLifeDays, 0),
+  requiresPasskey: orElse(aliased(organizations, 'o').requiresPasskey, false),
   factorEnrolledAt: aliased(twoFactors, 'f').enrolledAt,
   // Of an organization that requires nothing, the passkeys are not read.
   hasPasskey: computed(
     flag(),
-    'case when exists (select 1 from passkeys as pk where pk.user_id = m.user_id and o.two_factor_from > 0) ' +
-      'then 1 else 0 end',
+    'case when exists (select 1 from passkeys as pk where pk.user_id = m.user_id ' +
+      'and (o.two_factor_from > 0 or o.requires_passkey = 1)) then 1 else 0 end',
   ),
   robotId: nullable(aliased(robotAccounts, 'rb').id),
 }
@@ -64,12 +65,14 @@ export const joinEntry = (from: Knex.QueryBuilder): Knex.QueryBuilder =>
 
 /** Returns undefined if the organization requires nothing, or the person is not a member of it. */
 export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
-  const { twoFactorFrom, maxTokenLifeDays } = row
-  if (twoFactorFrom === undefined && maxTokenLifeDays === 0) return undefined
+  const { twoFactorFrom, maxTokenLifeDays, requiresPasskey } = row
+  if (twoFactorFrom === undefined && maxTokenLifeDays === 0 && !requiresPasskey) return undefined
   return {
     secondFactorFrom: twoFactorFrom,
     // A robot account has no person who could have a second factor.
     hasSecondFactor: row.factorEnrolledAt !== undefined || row.hasPasskey || row.robotId !== undefined,
+    requiresPasskey,
+    hasPasskey: row.hasPasskey || row.robotId !== undefined,
     maxTokenLifeDays,
   }
 }
@@ -109,12 +112,16 @@ const higher = (level: Level, word: string | undefined): Level => {
 }
 
 /** The parameters of `whereEntryAllowed`. */
-export const entryParams = { enteringAt: instant(), tokenLifeDays: organizations.maxTokenLifeDays }
+export const entryParams = { enteringAt: instant(), tokenLifeDays: organizations.maxTokenLifeDays, passkeyRank: int() }
+
+/** By their index in `passkeyRank`. */
+const passkeyRanks = ['none', 'owned', 'given'] as const
 
 /** Binds of `whereEntryAllowed`. */
-export const entryBinds = ({ at, tokenLifeDays }: EntryContext): Binds<typeof entryParams> => ({
+export const entryBinds = ({ at, tokenLifeDays, passkeyProof }: EntryContext): Binds<typeof entryParams> => ({
   enteringAt: at,
   tokenLifeDays,
+  passkeyRank: passkeyRanks.indexOf(passkeyProof),
 })
 
 /**
@@ -138,6 +145,22 @@ export const whereEntryAllowed =
           ),
       )
       .where((any) => any.where('o.max_token_life_days', 0).orWhere('o.max_token_life_days', '>=', p.tokenLifeDays))
+      .where((any) =>
+        any
+          .where('o.requires_passkey', 0)
+          .orWhere(k.raw('? = 2', [p.passkeyRank]))
+          .orWhere((owned) =>
+            owned
+              .where(k.raw('? = 1', [p.passkeyRank]))
+              .where((has) =>
+                has
+                  .whereExists(k('passkeys as pk').select('pk.id').whereRaw('pk.user_id = m.user_id'))
+                  .orWhereExists(
+                    k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id and rb.org_id = m.org_id'),
+                  ),
+              ),
+          ),
+      )
   }
 
 /** Reads rights inside a transaction. Statements are composed once, then bound to a runner. */

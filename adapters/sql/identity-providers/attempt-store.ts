@@ -11,8 +11,8 @@ const shown = without(signInAttempts, 'id')
 
 const statements = (db: SqlDatabase) => ({
   insert: insertInto(db, signInAttempts, { omitted: ['id'] }),
-  find: db.prepare(pick(signInAttempts, 'stateHash'), shown, (k, p) =>
-    k('sign_in_attempts').where('state_hash', p.stateHash),
+  find: db.prepare(pick(signInAttempts, 'stateHash', 'browserHash'), shown, (k, p) =>
+    k('sign_in_attempts').where('state_hash', p.stateHash).where('browser_hash', p.browserHash),
   ),
   awaitingCode: db.prepare(pick(signInAttempts, 'browserHash', 'providerId'), shown, (k, p) =>
     k('sign_in_attempts')
@@ -48,7 +48,7 @@ export const makeSqlSignInAttemptStore = (db: SqlDatabase): ((runner: SqlRunner)
     async insert(attempt) {
       await runner.run(s.insert, attempt)
     },
-    find: (stateHash) => runner.first(s.find, { stateHash }),
+    find: (stateHash, browserHash) => runner.first(s.find, { stateHash, browserHash }),
     awaitingCode: (browserHash, providerId) => runner.first(s.awaitingCode, { browserHash, providerId }),
     async use(stateHash, stage) {
       return (await runner.run(s.use, { stateHash, stage })).affected > 0

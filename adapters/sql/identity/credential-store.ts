@@ -1,4 +1,6 @@
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
+import type { LocalSignInFacts } from '../../../core/identity-providers/ports.ts'
+import { localSignInFacts } from '../identity-providers/local-sign-in-facts.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 import { fromUsers, onlyClusterOf, secondFactorRef, stateOf, stateRow, userRow, wordsOf } from './rows.ts'
 import type { Row } from '../kit/columns.ts'
@@ -40,6 +42,7 @@ const passwordRow = {
   ...stateRow,
   ...pick(aliased(users, 'u'), 'passwordHash', 'lastLoginAt'),
   secondFactorRef,
+  ...localSignInFacts,
 }
 
 /** The state of a user, if the account has one. */
@@ -47,7 +50,7 @@ const maybeState = nullableColumns(stateRow)
 
 const s0 = aliased(sessions, 's')
 /** A session `s` with the state of its user. */
-const sessionWithState = { ...stateRow, ...pick(s0, 'id', 'lastSeenAt', 'idleExpiresAt', 'expiresAt') }
+const sessionWithState = { ...stateRow, ...pick(s0, 'id', 'lastSeenAt', 'idleExpiresAt', 'expiresAt', 'proof') }
 
 const statements = (db: SqlDatabase) => ({
   tokenByHash: db.prepare({ hash: accessTokens.tokenHash }, tokenRow, (k, p) =>
@@ -117,8 +120,15 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-/** Reads credentials directly from the pool, with one prepared query each and no transaction. */
-export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
+/**
+ * Reads credentials directly from the pool, with one prepared query each and no transaction.
+ *
+ * @param isLocalSignInOff decides by the facts of a user.
+ */
+export const makeSqlCredentialStore = (
+  db: SqlDatabase,
+  isLocalSignInOff: (facts: LocalSignInFacts) => boolean,
+): CredentialStore => {
   const s = statements(db)
   return {
     async tokenByHash(hash) {
@@ -132,8 +142,8 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
     async sessionByHash(hash) {
       const row = await db.first(s.sessionByHash, { hash })
       if (row === undefined) return undefined
-      const { lastSeenAt, idleExpiresAt, expiresAt } = row
-      return { account: stateOf(row), sessionId: row.id, lastSeenAt, idleExpiresAt, expiresAt }
+      const { lastSeenAt, idleExpiresAt, expiresAt, proof } = row
+      return { account: stateOf(row), sessionId: row.id, lastSeenAt, idleExpiresAt, expiresAt, proof }
     },
     async passwordByKey(key) {
       const row = await db.first(key.includes('@') ? s.passwordByEmail : s.passwordByName, { key })
@@ -145,6 +155,7 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
         hasSecondFactor: secondFactorRef !== undefined,
         secondFactorRef,
         lastLoginAt: row.lastLoginAt,
+        isLocalSignInOff: isLocalSignInOff(row),
       }
     },
     async accountByName(name) {

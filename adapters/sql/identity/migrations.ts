@@ -419,6 +419,19 @@ const passkeys: Migration = {
   },
 }
 
+const sessionProofs: Migration = {
+  id: '0102-identity-session-proofs',
+  phase: 'expand',
+  summary: 'by what the sign-in of a session proved its user',
+  async up(knex, dialect) {
+    // password, code, passkey or provider. Null: a release before this one opened the session.
+    for (const name of ['sessions', 'remembered_logins'])
+      await knex.schema.alterTable(name, (table) => {
+        asciiText(table, dialect, 'proof', 16).nullable()
+      })
+  },
+}
+
 export const identityMigrations: PartMigrations = {
   part: 'identity',
   tables,
@@ -435,6 +448,7 @@ export const identityMigrations: PartMigrations = {
     searchTerms,
     interfaceSettings,
     clusterTokens,
+    sessionProofs,
     passkeys,
   ],
 }

@@ -29,6 +29,12 @@ const statements = (db: SqlDatabase) => ({
       .where('id', p.id)
       .update(values(passkeys, { counter: p.counter, isBackedUp: p.isBackedUp, lastUsedAt: p.at })),
   ),
+  rename: db.prepare(pick(passkeys, 'userId', 'id', 'name'), (k, p) =>
+    k('passkeys')
+      .where('user_id', p.userId)
+      .where('id', p.id)
+      .update(values(passkeys, { name: p.name })),
+  ),
   remove: db.prepare(pick(passkeys, 'userId', 'id'), (k, p) =>
     k('passkeys').where('user_id', p.userId).where('id', p.id).delete(),
   ),
@@ -71,6 +77,9 @@ export const makeSqlPasskeyStore = (db: SqlDatabase): ((runner: SqlRunner) => Pa
     },
     async markUsed(id, use) {
       return (await runner.run(s.markUsed, { id, ...use })).affected > 0
+    },
+    async rename(userId, id, name) {
+      return (await runner.run(s.rename, { userId, id, name })).affected > 0
     },
     async remove(userId, id) {
       return (await runner.run(s.remove, { userId, id })).affected > 0

@@ -176,7 +176,9 @@ export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
   onlyOrgId: row.onlyOrgId,
   ...definedFields({ onlyOrgName: row.onlyOrgName }),
   ...onlyClusterOf(row),
-  ...(row.onlyClusterName === undefined ? {} : { onlyClusterName: `${row.onlyClusterOwner}/${row.onlyClusterName}` }),
+  ...definedFields({
+    onlyClusterName: row.onlyClusterName === undefined ? undefined : `${row.onlyClusterOwner}/${row.onlyClusterName}`,
+  }),
   createdAt: row.createdAt,
   expiresAt: row.expiresAt,
   lastUsedAt: row.lastUsedAt,

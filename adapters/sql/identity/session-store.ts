@@ -29,7 +29,7 @@ const statements = (db: SqlDatabase) => ({
   ),
   insert: db.prepare(
     {
-      ...pick(sessions, 'userId', 'remember', 'rememberedId', 'sourceIp', 'userAgent'),
+      ...pick(sessions, 'userId', 'remember', 'rememberedId', 'sourceIp', 'userAgent', 'proof'),
       hash: sessions.sessionHash,
       at: sessions.createdAt,
       idle: sessions.idleExpiresAt,
@@ -48,6 +48,7 @@ const statements = (db: SqlDatabase) => ({
           lastSeenAt: p.at,
           idleExpiresAt: p.idle,
           expiresAt: p.expires,
+          proof: p.proof,
         }),
       ),
   ),
@@ -152,6 +153,7 @@ export const makeSqlSessionStore = (db: SqlDatabase): ((runner: SqlRunner) => Se
           at: session.createdAt,
           idle: session.idleExpiresAt,
           expires: session.expiresAt,
+          proof: session.proof,
         })
         return inserted.insertId as SessionId
       },
@@ -203,6 +205,7 @@ const rememberedRow = pick(
   'rotatedAt',
   'createdAt',
   'expiresAt',
+  'proof',
 )
 
 const rememberedStatements = (db: SqlDatabase) => ({
@@ -214,7 +217,7 @@ const rememberedStatements = (db: SqlDatabase) => ({
   ),
   insert: db.prepare(
     {
-      ...pick(rememberedLogins, 'userId', 'sourceIp', 'userAgent'),
+      ...pick(rememberedLogins, 'userId', 'sourceIp', 'userAgent', 'proof'),
       series: rememberedLogins.seriesHash,
       secret: rememberedLogins.secretHash,
       at: rememberedLogins.createdAt,
@@ -231,6 +234,7 @@ const rememberedStatements = (db: SqlDatabase) => ({
           createdAt: p.at,
           lastUsedAt: p.at,
           expiresAt: p.expires,
+          proof: p.proof,
         }),
       ),
   ),
@@ -276,6 +280,7 @@ export const makeSqlRememberedLoginStore = (db: SqlDatabase): ((runner: SqlRunne
         userAgent: login.userAgent,
         at: login.createdAt,
         expires: login.expiresAt,
+        proof: login.proof,
       })
       return inserted.insertId as RememberedId
     },

@@ -67,6 +67,12 @@ const statements = (db: SqlDatabase) => ({
     k('org_members').where('org_id', p.orgId).whereIn('user_id', ids),
   ),
   add: insertInto(db, orgMembers, { omitted: ['twoFactorNotice'], fixed: { isPublic: false } }),
+  markProvisioned: db.prepare(pick(orgMembers, 'orgId', 'userId'), (k, p) =>
+    k('org_members')
+      .where('org_id', p.orgId)
+      .where('user_id', p.userId)
+      .update(values(orgMembers, { isProvisioned: true })),
+  ),
   setPublic: db.prepare(pick(orgMembers, 'isPublic', 'orgId', 'userId'), (k, p) =>
     k('org_members')
       .where('org_id', p.orgId)
@@ -108,7 +114,9 @@ const summaryOf = (row: Row<typeof accountRow>): AccountSummary => ({
   kind: row.kind === 'user' ? 'user' : 'organization',
   name: row.name,
   isActive: row.isActive === true && row.prohibitLogin === false,
-  ...(row.visibility === undefined ? {} : { seenAs: { visibility: row.visibility, isActive: row.isActive === true } }),
+  ...definedFields({
+    seenAs: row.visibility === undefined ? undefined : { visibility: row.visibility, isActive: row.isActive === true },
+  }),
 })
 
 const none: MemberRights = { isMember: false, level: 'none', permissions: new Set() }
@@ -152,6 +160,9 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
     },
     async add(orgId, userId, at, isProvisioned = false) {
       await runner.run(s.add, { orgId, userId, createdAt: at, isProvisioned })
+    },
+    async markProvisioned(orgId, userId) {
+      await runner.run(s.markProvisioned, { orgId, userId })
     },
     async setPublic(orgId, userId, isPublic) {
       await runner.run(s.setPublic, { orgId, userId, isPublic })

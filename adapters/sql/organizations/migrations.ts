@@ -146,9 +146,20 @@ const provisionedMembers: Migration = {
   },
 }
 
+const passkeyPolicy: Migration = {
+  id: '0103-organizations-passkey-policy',
+  summary: 'whether an organization requires sign-ins with passkeys',
+  phase: 'expand',
+  async up(knex) {
+    await knex.schema.alterTable('organizations', (table) => {
+      table.boolean('requires_passkey').notNullable().defaultTo(false)
+    })
+  },
+}
+
 export const organizationsMigrations: PartMigrations = {
   part: 'organizations',
   tables,
   needs: ['identity'],
-  migrations: [teams, security, membershipSources, provisionedMembers],
+  migrations: [teams, security, passkeyPolicy, membershipSources, provisionedMembers],
 }

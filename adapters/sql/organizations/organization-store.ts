@@ -96,7 +96,7 @@ const writes = (db: SqlDatabase) => ({
     k('accounts').insert(newRow(accounts, { kind: 'organization', name: p.name, lowerName: p.key, createdAt: p.at })),
   ),
   insert: insertInto(db, organizations, {
-    omitted: ['version', 'twoFactorFrom', 'twoFactorGraceDays', 'maxTokenLifeDays', 'policyVersion'],
+    omitted: ['version', 'twoFactorFrom', 'twoFactorGraceDays', 'maxTokenLifeDays', 'requiresPasskey', 'policyVersion'],
   }),
   // A bind that is null leaves its column unchanged.
   update: db.prepare({ ...changed, id: organizations.id, expectedVersion: nullable(organizations.version) }, (k, p) =>

@@ -23,7 +23,7 @@ const dueRow = {
 const statements = (db: SqlDatabase) => ({
   find: db.prepare(
     { orgId: organizations.id },
-    pick(organizations, 'twoFactorFrom', 'twoFactorGraceDays', 'maxTokenLifeDays', 'policyVersion'),
+    pick(organizations, 'twoFactorFrom', 'twoFactorGraceDays', 'maxTokenLifeDays', 'requiresPasskey', 'policyVersion'),
     (k, p) => k('organizations').where('id', p.orgId),
   ),
   replace: db.prepare(
@@ -32,6 +32,7 @@ const statements = (db: SqlDatabase) => ({
       from: organizations.twoFactorFrom,
       graceDays: organizations.twoFactorGraceDays,
       maxDays: organizations.maxTokenLifeDays,
+      requiresPasskey: organizations.requiresPasskey,
       expectedVersion: organizations.policyVersion,
     },
     (k, p) =>
@@ -43,6 +44,7 @@ const statements = (db: SqlDatabase) => ({
             twoFactorFrom: p.from,
             twoFactorGraceDays: p.graceDays,
             maxTokenLifeDays: p.maxDays,
+            requiresPasskey: p.requiresPasskey,
             policyVersion: k.raw('policy_version + 1'),
           }),
         ),
@@ -127,15 +129,17 @@ export const makeSqlPolicyStore = (db: SqlDatabase): ((runner: SqlRunner) => Pol
         secondFactorFrom: row.twoFactorFrom,
         graceDays: row.twoFactorGraceDays,
         maxTokenLifeDays: row.maxTokenLifeDays,
+        requiresPasskey: row.requiresPasskey,
         version: row.policyVersion,
       }
     },
-    async replace(orgId, { secondFactorFrom, graceDays, maxTokenLifeDays }, expectedVersion) {
+    async replace(orgId, { secondFactorFrom, graceDays, maxTokenLifeDays, requiresPasskey }, expectedVersion) {
       const binds = {
         orgId,
         from: secondFactorFrom,
         graceDays,
         maxDays: maxTokenLifeDays,
+        requiresPasskey,
         expectedVersion,
       }
       return (await runner.run(s.replace, binds)).affected > 0

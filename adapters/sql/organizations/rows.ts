@@ -25,6 +25,7 @@ export const profileOfOrganization = without(
   'twoFactorGraceDays',
   'maxTokenLifeDays',
   'policyVersion',
+  'requiresPasskey',
 )
 
 /** An organization `o` with its account `a`. */

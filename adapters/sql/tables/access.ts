@@ -47,9 +47,9 @@ export const accessTables: Readonly<Record<string, AccessTable>> = {
   // Its deletion deletes sessions of the same user. Nothing else about it decides.
   remembered_logins: { accounts: [['user_id']], decides: ['id', 'user_id'], isFoundByKey: true },
   two_factors: { accounts: [['user_id']], ignored: ['last_step'] },
-  passkeys: { accounts: [['user_id']], ignored: ['counter', 'is_backed_up', 'last_used_at'] },
+  passkeys: { accounts: [['user_id']], ignored: ['name', 'counter', 'is_backed_up', 'last_used_at'] },
   organizations: { accounts: [['id']], deletesOfOthers: true },
-  org_members: { accounts: [['user_id', 'org_id']], ignored: ['is_public', 'two_factor_notice'] },
+  org_members: { accounts: [['user_id', 'org_id']], ignored: ['is_public', 'is_provisioned', 'two_factor_notice'] },
   // It is an object of its organization, and what its own look-ups read.
   robot_accounts: { accounts: [['org_id'], ['id']], ignored: ['description', 'version'] },
   teams: { accounts: [['org_id']] },

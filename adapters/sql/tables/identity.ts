@@ -1,5 +1,6 @@
 import type { AccountId, ClusterId, OrgId, PasskeyId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
 import type { RememberedId, UserVisibility } from '../../../core/identity/types.ts'
+import type { SessionProof } from '../../../core/kernel/principal.ts'
 import {
   fixedBytes,
   flag,
@@ -104,6 +105,7 @@ export const sessions = table('sessions', {
   idleExpiresAt: instant(),
   expiresAt: instant(),
   rememberedId: nullable(id<RememberedId>()),
+  proof: nullable(text<SessionProof>(16)),
 })
 
 export const twoFactors = table('two_factors', {
@@ -162,6 +164,7 @@ export const rememberedLogins = table('remembered_logins', {
   createdAt: instant(),
   lastUsedAt: instant(),
   expiresAt: instant(),
+  proof: nullable(text<SessionProof>(16)),
 })
 
 export const identityCodes = table('identity_codes', {

@@ -19,6 +19,7 @@ export const organizations = table('organizations', {
   twoFactorGraceDays: withDefault(int()),
   maxTokenLifeDays: withDefault(int()),
   policyVersion: withDefault(long()),
+  requiresPasskey: withDefault(flag()),
 })
 
 export const orgMembers = table('org_members', {

@@ -18,8 +18,7 @@ import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-s
 import { makeSqlMembershipStore } from '../../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlTeamStore } from '../../../adapters/sql/organizations/team-store.ts'
-import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
-import { isLocalSignInOff } from '../../../core/identity-providers/local-sign-in.ts'
+import { makeMembersByAddress } from '../../../core/identity-providers/domains/members.ts'
 import {
   DirectorySearchPort,
   DomainProofsPort,
@@ -27,6 +26,7 @@ import {
   ExternalAccountStorePort,
   ExternalSessionStorePort,
   LocalSignInStorePort,
+  MembersByAddressPort,
   OpenIdConnectPort,
   ProviderSettingsPort,
   ProviderStorePort,
@@ -35,6 +35,7 @@ import {
   SignInAttemptStorePort,
 } from '../../../core/identity-providers/ports.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
+import { AddressReaderPort } from '../../../core/organizations/invitations/ports.ts'
 import { portKey } from '../../../core/kernel/port-key.ts'
 import { identityProvidersPlugin } from '../../../plugins/identity-providers/plugin.ts'
 import { bind, lazily } from '../../part/binding.ts'
@@ -80,7 +81,7 @@ const storesOf = ({ database, heldObjects }: Pick<Boot, 'database' | 'heldObject
     sessions: makeSqlExternalSessionStore(database),
     attempts: makeSqlSignInAttemptStore(database),
     domains: makeSqlDomainStore(database),
-    localSignIn: makeSqlLocalSignInStore(database, isLocalSignInOff),
+    localSignIn: makeSqlLocalSignInStore(database),
   }
 }
 
@@ -148,7 +149,7 @@ export const part = definePart({
       bind(SignInAttemptStorePort, {}, () => stores().attempts(database)),
       bind(DomainStorePort, {}, () => stores().domains(database)),
       bind(LocalSignInStorePort, {}, () => stores().localSignIn(database)),
-      bind(LocalSignInPort, { localSignIn: LocalSignInStorePort }, ({ localSignIn }) => localSignIn),
+      bind(MembersByAddressPort, { addresses: AddressReaderPort }, makeMembersByAddress),
       bindUnitOfWork(
         database,
         ProviderUnitOfWorkPort,

@@ -20,12 +20,7 @@ import { makeDirectoryAccounts } from '../../../core/identity/accounts/directory
 import { DirectoryAccountsPort } from '../../../core/identity/accounts/directory-ports.ts'
 import { makeUserFounder } from '../../../core/identity/accounts/users.ts'
 import type { AttemptThrottle } from '../../../core/identity/attempt-ports.ts'
-import {
-  AccessEndPort,
-  CallerProofsPort,
-  LocalSignInPort,
-  SessionOpeningPort,
-} from '../../../core/identity/access-ports.ts'
+import { AccessEndPort, CallerProofsPort, SessionOpeningPort } from '../../../core/identity/access-ports.ts'
 import { accessEnd } from '../../../core/identity/accounts/access-end.ts'
 import { makeSessionOpening } from '../../../core/identity/sessions/session-opening.ts'
 import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
@@ -48,6 +43,7 @@ import {
   makeUseOneTimeCode,
   makeUseRecoveryCode,
 } from '../../../core/identity/second-factor/one-time-codes.ts'
+import { isLocalSignInOff } from '../../../core/identity-providers/local-sign-in.ts'
 import { CachesPort } from '../../../core/kernel/cache.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
 import { EntropyPort, secret } from '../../../core/kernel/secret.ts'
@@ -240,7 +236,7 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
     }),
     bind(CredentialStorePort, { memory: AccessMemoryPort, clock: ClockPort }, ({ memory, clock }) =>
       rememberCredentials(
-        makeSqlCredentialStore(database),
+        makeSqlCredentialStore(database, isLocalSignInOff),
         memory,
         (lastUsedAt) => !isMarkDue(lastUsedAt, clock.now()),
       ),
@@ -260,7 +256,6 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         throttle: AttemptThrottlePort,
         onLocked: OnLockedPort,
         codes: OneTimeCodesPort,
-        localSignIn: LocalSignInPort,
       },
       ({ codes, ...given }) =>
         makeAuthenticator({

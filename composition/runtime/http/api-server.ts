@@ -302,7 +302,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const guard = makeGuard(deps, makeFindBelow(deps.routes))
   const streams = new Map<ServerResponse, RequestContext>()
   const tunnels = new Map<Duplex, RequestContext>()
-  const dialectAt = makeDialectAt(deps.routes, deps.roots)
+  const dialectAt = makeDialectAt(deps.routes, deps.roots, deps.names)
   const unrouted = {
     docsUrl: deps.docsUrl,
     methodsAt: makeMethodsAt(deps.routes),

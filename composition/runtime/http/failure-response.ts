@@ -1,3 +1,4 @@
+import { scimTypeOf } from '../../../core/formats/scim-types.ts'
 import type { Failure, FailureKind, FailureSubject } from '../../../core/kernel/failure.ts'
 import { Busy, Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
@@ -97,21 +98,8 @@ export const refusal = (
 export const operationPage = (docsUrl: string, operationId: string): string =>
   operationId === '' ? docsUrl : `${docsUrl}#operation/${encodeURIComponent(operationId)}`
 
-/** The values of `scimType` (RFC 7644 §3.12). The failures of SCIM routes have these tags, with an upper-case letter. */
-const scimTypes: readonly string[] = [
-  'invalidFilter',
-  'tooMany',
-  'uniqueness',
-  'mutability',
-  'invalidSyntax',
-  'invalidPath',
-  'noTarget',
-  'invalidValue',
-]
-
 const scimError = ({ status, code, message }: Refusal): Record<string, unknown> => {
-  const type = code.charAt(0).toLowerCase() + code.slice(1)
-  const scimType = scimTypes.includes(type) ? type : status === 400 ? 'invalidSyntax' : undefined
+  const scimType = scimTypeOf(code) ?? (status === 400 ? 'invalidSyntax' : undefined)
   return {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
     status: String(status),

@@ -59,17 +59,12 @@ export interface Guarded {
   readonly refused: Refusal | undefined
 }
 
-/** Directories and their tests expect SCIM below the root of the host (RFC 7644 §1.3). */
-const scimRoot = '/scim'
-
-/** Returns the path as it is routed. */
-const pathBelowApi = (path: string): string => (isUnder(path, scimRoot) ? `${listenerRoots.api}${path}` : path)
-
 const contextFor = (
   req: IncomingMessage,
   target: GuardedTarget,
   sourceIp: string,
   ownAddress: OwnAddress,
+  names: BinderDeps['names'],
 ): RequestContext => {
   const { path, query, below } = target.ok ? target : { path: '', query: '', below: undefined }
   return {
@@ -78,7 +73,7 @@ const contextFor = (
     userAgent: (req.headers['user-agent'] ?? '').slice(0, maxUserAgentLength),
     startedNs: process.hrtime.bigint(),
     method: req.method ?? '',
-    path: pathBelowApi(path),
+    path: names?.belowRoot(path) ?? path,
     below,
     query,
     params: new URLSearchParams(below?.ownsQuery === true ? '' : query),
@@ -133,6 +128,7 @@ const refusalFor = (
 export interface GuardDeps {
   readonly clientIp: (req: IncomingMessage) => string
   readonly ownAddress: OwnAddressOf
+  readonly names: BinderDeps['names']
 }
 
 /** A route that ignores the rest of its path reads its own query. */
@@ -167,7 +163,7 @@ export const makeFindBelow = (routes: readonly AssembledRoute[]): FindBelow => {
  * Host header or the path. A host in the target replaces the header.
  */
 export const makeGuard =
-  ({ clientIp, ownAddress }: GuardDeps, findBelow: FindBelow = () => undefined) =>
+  ({ clientIp, ownAddress, names }: GuardDeps, findBelow: FindBelow = () => undefined) =>
   (req: IncomingMessage): Guarded => {
     const sent = headerValues(req.rawHeaders, 'host')
     const asked = originForm(req.url ?? '')
@@ -178,28 +174,51 @@ export const makeGuard =
       req.url = asked.target
       if (host !== undefined) req.headers.host = host
     }
-    const context = contextFor(req, target, clientIp(req), ownAddress(req, host))
+    const context = contextFor(req, target, clientIp(req), ownAddress(req, host), names)
     attachContext(req, context)
     return { context, refused: refusalFor(target, req) }
   }
 
+/** Paths below which every declared route has one form of errors, which is not the common one. */
+const territoriesOf = (routes: readonly AssembledRoute[]): ReadonlyMap<string, Dialect> => {
+  const declared = routes.flatMap(({ bound, fullPath }) => {
+    const dialect = bound.kind === 'json' ? (bound.route.dialect ?? 'platform') : 'platform'
+    return [{ dialect, fullPath }]
+  })
+  const found = new Map<string, Dialect>()
+  for (const { dialect, fullPath } of declared) {
+    if (dialect === 'platform') continue
+    const segments = fullPath.split('/')
+    const prefixes = segments.map((_, index) => segments.slice(0, index + 1).join('/')).slice(1)
+    const own = prefixes.find(
+      (prefix) => !declared.some((other) => other.dialect !== dialect && isUnder(other.fullPath, prefix)),
+    )
+    if (own !== undefined && !own.includes('{')) found.set(own, dialect)
+  }
+  return found
+}
+
 /**
- * The form of refusals that no route answers, by the request target as sent. Below a proxied API it is a Kubernetes
- * Status. A listener of one root has one form; of several, a path outside of them has that of the first.
+ * The form of refusals that no route answers, by the request target as sent: that of the routes around the path. Below a
+ * proxied API it is a Kubernetes Status. A listener of one root has one form; of several, a path outside of them has that
+ * of the first.
  */
 export type DialectAt = (target: string) => Dialect
 
 export const makeDialectAt = (
   routes: readonly AssembledRoute[],
   roots: readonly string[] = [listenerRoots.api],
+  names: BinderDeps['names'] = undefined,
 ): DialectAt => {
+  const territories = [...territoriesOf(routes)]
   const proxied = routes.flatMap(({ bound, fullPath }) => (bound.kind === 'stream' ? [makeMatchPath(fullPath)] : []))
   return (target) => {
-    const path = target.split('?', 1)[0] ?? ''
+    const sent = target.split('?', 1)[0] ?? ''
+    const path = names?.belowRoot(sent) ?? sent
     const root = roots.find((each) => isUnder(path, each)) ?? roots[0]
     if (root === listenerRoots.marketplace) return 'marketplace'
-    if (isUnder(pathBelowApi(path), `${listenerRoots.api}${scimRoot}`)) return 'scim'
-    return proxied.some((match) => match(path) !== undefined) ? 'kubernetes' : 'platform'
+    if (proxied.some((match) => match(path) !== undefined)) return 'kubernetes'
+    return territories.find(([prefix]) => isUnder(path, prefix))?.[1] ?? 'platform'
   }
 }
 

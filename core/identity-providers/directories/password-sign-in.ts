@@ -14,7 +14,7 @@ import { makeDirectoryOf } from '../sealing.ts'
 import type { DirectoryClient, DirectoryPerson, ExternalIdentity, Provider, ProviderId } from '../types.ts'
 import { attemptMissing, makeFindAttempt } from '../sign-in/attempts.ts'
 import type { FinishedSignIn, FinishSignInDeps, SignInFailure } from '../sign-in/sign-in.ts'
-import { completeProven, isOfCaller } from '../sign-in/sign-in.ts'
+import { completeProven, isOfCaller, makeRefused } from '../sign-in/sign-in.ts'
 
 export interface PasswordSignInDeps extends FinishSignInDeps {
   readonly directories: DirectorySearch
@@ -119,6 +119,7 @@ const prove = async (
 export const makeFinishWithPassword = (deps: PasswordSignInDeps) => {
   const find = makeFindAttempt(deps)
   const directoryOf = makeDirectoryOf(deps.secretBox)
+  const refused = makeRefused(deps)
 
   return async (
     call: Call,
@@ -133,10 +134,9 @@ export const makeFinishWithPassword = (deps: PasswordSignInDeps) => {
     if (!isOfCaller(call, attempt)) return left(attemptMissing())
     const proven = await prove(deps, call, provider, directory, presented)
     if (isLeft(proven)) {
-      deps.tally.signIn(provider.id, proven.left.tag)
-      if (proven.left.tag !== 'ProviderUnavailable') return proven
+      if (proven.left.tag !== 'ProviderUnavailable') return refused(provider, proven.left)
       await deps.providers.mark(provider.id, proven.left.message, deps.clock.now())
-      return left(away(provider, proven.left))
+      return refused(provider, away(provider, proven.left))
     }
     if (!(await deps.attempts.use(attempt.stateHash, 'begun'))) return left(attemptMissing())
     const identity = identityOf(directory.address, proven.right, directory.options.trustsMail)

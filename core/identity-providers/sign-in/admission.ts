@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
-import { parseAccountName } from '../../kernel/ids.ts'
+import { accountNameFrom, parseAccountName } from '../../kernel/ids.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import { hex } from '../../kernel/secret.ts'
@@ -9,6 +9,7 @@ import type { PreparedUser, UserFounder } from '../../identity/ports.ts'
 import type { EmailAddress, User } from '../../identity/types.ts'
 import type { AddressReader } from '../../organizations/invitations/ports.ts'
 import { auditOfLink } from '../audit.ts'
+import { memberByAddress } from '../domains/members.ts'
 import { ExternalAccountTaken, ExternalAccountUnknown, ExternalNameTaken } from '../failures.ts'
 import type { ExternalAccountStore, ProviderStores } from '../ports.ts'
 import type { ExternalAccount, ExternalIdentity, Provider } from '../types.ts'
@@ -46,27 +47,16 @@ const addressOf = ({ addresses }: AdmissionDeps, { email }: ExternalIdentity): E
   return isLeft(read) ? undefined : read.right
 }
 
-/**
- * Returns the member whom a person is linked to by address: only if the organization allows it and has verified the
- * domain, the provider says that the address is verified, and the account has verified it too. Never a site admin.
- */
-const memberByAddress = async (
+/** Returns the member whom a person is linked to by address, if the organization allows it and the provider vouches for it. */
+const linkedMember = async (
   deps: AdmissionDeps,
   stores: ProviderStores,
-  provider: Provider,
-  identity: ExternalIdentity,
+  { orgId, options }: Provider,
+  { email, isEmailVerified }: ExternalIdentity,
 ): Promise<User | undefined> => {
-  const { orgId, options } = provider
-  if (orgId === undefined || !options.linksVerifiedDomains || !identity.isEmailVerified) return undefined
-  const address = addressOf(deps, identity)
-  if (address === undefined || !(await stores.domains.hasVerified(orgId, domainOf(address)))) return undefined
-  const userId = await stores.identity.emails.ownerOf(address.key)
-  if (userId === undefined) return undefined
-  const own = (await stores.identity.emails.list(userId)).find(({ email }) => email.toLowerCase() === address.key)
-  if (own?.verified !== true || (await stores.organizations.memberships.find(orgId, userId)) === undefined)
-    return undefined
-  const user = await stores.identity.users.lock(userId)
-  return user === undefined || user.isAdmin ? undefined : user
+  if (orgId === undefined || !options.linksVerifiedDomains || !isEmailVerified) return undefined
+  const { identity, organizations, domains } = stores
+  return memberByAddress(deps, { identity, memberships: organizations.memberships, domains }, orgId, email)
 }
 
 /** Returns whether the provider decides about the address: an organization only about the domains that it has verified. */
@@ -81,15 +71,9 @@ const isAddressOwned = async (
   return identity.isEmailVerified && (allowedDomains.length === 0 || allowedDomains.includes(domainOf(address)))
 }
 
-/** Returns the name of a new account: the part before the `@` of the preferred name, with other signs as hyphens. @internal */
-export const loginFor = ({ preferredName, email }: Pick<ExternalIdentity, 'preferredName' | 'email'>): string => {
-  const [whole = ''] = (preferredName === '' ? email : preferredName).split('@')
-  return whole
-    .normalize('NFKD')
-    .replaceAll(/[^0-9A-Za-z._-]+/g, '-')
-    .replaceAll(/[._-]{2,}/g, '-')
-    .replaceAll(/^[._-]+|[._-]+$/g, '')
-}
+/** Returns the name of a new account, from the part before the `@` of the preferred name. @internal */
+export const loginFor = ({ preferredName, email }: Pick<ExternalIdentity, 'preferredName' | 'email'>): string =>
+  accountNameFrom((preferredName === '' ? email : preferredName).split('@')[0] ?? '')
 
 const nameTaken = (login: string): Failure<'ExternalNameTaken'> =>
   ExternalNameTaken(
@@ -155,7 +139,7 @@ export const admit = async (
     if (user === undefined || link?.userId !== user.id) return left(unknown(provider))
     return right({ user, link, isCreated: false })
   }
-  const member = await memberByAddress(deps, stores, provider, identity)
+  const member = await linkedMember(deps, stores, provider, identity)
   if (member !== undefined) return right({ user: member, link: undefined, isCreated: false })
   const created = await createUser(deps, stores, provider, identity, newcomer)
   return isLeft(created) ? created : right({ user: created.right, link: undefined, isCreated: true })

@@ -6,7 +6,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import { toWireJson } from '../../kernel/json.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Entropy, Secret, SecretBox } from '../../kernel/secret.ts'
-import { hex, randomBase62, secret } from '../../kernel/secret.ts'
+import { browserKeyOr, hex, secret } from '../../kernel/secret.ts'
 import type { TokenDigest } from '../../identity/ports.ts'
 import { AttemptMissing } from '../failures.ts'
 import type { OpenIdConnect, ProviderStore, ProviderCounters, SignInAttemptStore, SignInSecrets } from '../ports.ts'
@@ -15,11 +15,7 @@ import type { Provider, ProviderId, SignInAttempt } from '../types.ts'
 import { providerMissing } from '../providers/providers.ts'
 
 /** A sign-in is complete within this time, or begins again. */
-export const attemptSeconds = 600
-
-/** 43 base62 characters are slightly more than 256 bits. */
-const browserKeyLength = 43
-const browserKeyForm = /^[0-9A-Za-z]{43}$/
+const attemptSeconds = 600
 
 /** Returns the address to which a provider sends its answers: one for each provider, so that they cannot be mixed up. */
 export const redirectUri = (baseUrl: string, id: ProviderId): string => `${baseUrl}/user/oauth2/${id}/callback`
@@ -71,7 +67,7 @@ export const sealedAttempt = async (deps: AttemptDeps, made: NewAttempt): Promis
 export const openAttempt = async <A>(box: SecretBox, attempt: SignInAttempt): Promise<A> =>
   JSON.parse((await box.open(attempt.sealed, attemptPlace(attempt))).reveal()) as A
 
-/** Compares digests. Its running time reveals nothing that would help to find what was digested. */
+/** Compares sealed values. Its running time reveals nothing about what is sealed. */
 export const isSameDigest = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.reduce((different, byte, i) => different | (byte ^ (b[i] ?? 0)), 0) === 0
 
@@ -114,9 +110,7 @@ export const makeBegin = (deps: BeginSignInDeps) => {
       await deps.providers.mark(provider.id, url.left.message, deps.clock.now())
       return url
     }
-    // Two tabs of a browser share the key, so that the second does not end the first.
-    const isOurs = browserKey !== undefined && browserKeyForm.test(browserKey.reveal())
-    const key = isOurs ? browserKey : secret(randomBase62(deps.entropy, browserKeyLength))
+    const key = browserKeyOr(deps.entropy, browserKey)
     await deps.attempts.insert(
       await sealedAttempt(deps, {
         providerId: provider.id,
@@ -161,13 +155,14 @@ export const makeFindAttempt =
     browserKey: Secret | undefined,
   ): Outcome<Failure<'AttemptMissing'>, SignInAttempt> => {
     const stateHash = deps.digest.digest(state)
-    const attempt = browserKey === undefined ? undefined : await deps.attempts.find(stateHash)
+    const attempt =
+      browserKey === undefined
+        ? undefined
+        : await deps.attempts.find(stateHash, deps.digest.digest(browserKey.reveal()))
     const isOwn =
       attempt !== undefined &&
-      browserKey !== undefined &&
       attempt.stage === 'begun' &&
       attempt.providerId === providerId &&
-      isSameDigest(attempt.browserHash, deps.digest.digest(browserKey.reveal())) &&
       attempt.expiresAt.getTime() > deps.clock.now().getTime()
     return isOwn ? right(attempt) : left(attemptMissing())
   }

@@ -3,7 +3,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import type { CallerProofs } from '../../identity/access-ports.ts'
+import type { CallerProofs, PresentedProof } from '../../identity/access-ports.ts'
 import { auditOfLink } from '../audit.ts'
 import { LinkMissing } from '../failures.ts'
 import type { ExternalAccountStore, ProviderStores } from '../ports.ts'
@@ -17,12 +17,6 @@ export const makeListLinks =
   ({ accounts }: { readonly accounts: Pick<ExternalAccountStore, 'listOfUser'> }) =>
   async (call: SignedInCall<never>): Outcome<never, readonly LinkedAccount[]> =>
     right(await accounts.listOfUser(call.principal.userId))
-
-/** The password, and the one-time code if a second factor is enrolled, that a request proves again. */
-export interface PresentedProof {
-  readonly password: Secret | undefined
-  readonly passCode: string | undefined
-}
 
 type ProofFailure = Failure<'ProofRequired'> | Failure<'TooManyAttempts'> | Failure<'NotAuthenticated'>
 

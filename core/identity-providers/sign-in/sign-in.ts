@@ -1,15 +1,18 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { laterBySeconds } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { toWireJson } from '../../kernel/json.ts'
-import type { Call } from '../../kernel/principal.ts'
+import type { Call, SessionProof } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { hex, optionalSecret, randomBase62, secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { SessionOpening } from '../../identity/access-ports.ts'
+import type { AssertionResponse } from '../../identity/passkey-ports.ts'
 import { SecondFactorNeeded, SignInProhibited } from '../../identity/access-ports.ts'
 import type { User } from '../../identity/types.ts'
 import type { ProvidedMemberships } from '../../organizations/ports.ts'
+import { recordedRefusal } from '../audit.ts'
 import { providerMissing } from '../providers/providers.ts'
 import type {
   ExternalAccountStore,
@@ -90,11 +93,11 @@ const openFor = async (
   call: Call,
   provider: Provider,
   identity: ExternalIdentity,
-  { user, link }: { readonly user: User; readonly link: ExternalAccount },
+  { user, link, proof }: { readonly user: User; readonly link: ExternalAccount; readonly proof: SessionProof },
 ): Outcome<Failure<'SignInProhibited'>, Opened> => {
   const opened = await deps.sessionOpening.openIn(stores.identity, call, user, {
-    provider: provider.name,
-    provider_id: provider.id,
+    proof,
+    shown: { provider: provider.name, provider_id: provider.id },
   })
   if (isLeft(opened)) return opened
   const ref = hex(deps.entropy.bytes(16))
@@ -145,13 +148,16 @@ const adminOfSite = (): Failure<'SignInProhibited'> =>
 
 type EnterFailure = AdmissionFailure | Failure<'SignInProhibited'>
 
-/** @param codeOf the user whose one-time code was correct, if one was asked for. */
+/** @param factor the user whose second factor was correct, if one was asked for, and what it proves. */
 const enter = async (
   deps: FinishSignInDeps,
   call: Call,
   provider: Provider,
   identity: ExternalIdentity,
-  given: { readonly browserHash: Uint8Array; readonly codeOf?: User['id'] | undefined },
+  given: {
+    readonly browserHash: Uint8Array
+    readonly factor?: { readonly userId: User['id']; readonly proof: SessionProof }
+  },
 ): Outcome<EnterFailure, Opened> => {
   const newcomer = await prepareNewcomer(deps, provider, identity)
   if (isLeft(newcomer)) return newcomer
@@ -161,14 +167,18 @@ const enter = async (
     const { user, isCreated } = admitted.right
     if (isBeyond(provider, user)) return left(adminOfSite())
     const factor = isCreated ? undefined : await stores.identity.secondFactors.enrolledRef(user.id)
-    if (factor !== undefined && given.codeOf !== user.id)
+    if (factor !== undefined && given.factor?.userId !== user.id)
       return right(await awaitCode(deps, stores, provider, user, identity, given.browserHash))
     const linked =
       admitted.right.link === undefined
         ? await linkTo(deps, stores, provider, identity, { user, isCreated })
         : right(admitted.right.link)
     if (isLeft(linked)) return linked
-    return openFor(deps, stores, call, provider, identity, { user, link: linked.right })
+    return openFor(deps, stores, call, provider, identity, {
+      user,
+      link: linked.right,
+      proof: given.factor?.proof ?? 'provider',
+    })
   })
 }
 
@@ -189,12 +199,22 @@ const link = (
   })
 
 const codeNeeded = (): Failure<'SecondFactorNeeded'> =>
-  SecondFactorNeeded('Your identity provider let you in. This account also has a second factor: enter a one-time code.')
+  SecondFactorNeeded(
+    'Your identity provider let you in. This account also has a second factor: enter a one-time code or use a passkey.',
+  )
 
 const finished = async (deps: FinishSignInDeps, opened: Exclude<Opened, 'code'>): Promise<FinishedSignIn> => ({
   ...opened,
   busPass: opened.isLink ? undefined : await deps.sessionOpening.passFor(opened.user),
 })
+
+/** Returns the function that counts a refused sign-in, and has it recorded. */
+export const makeRefused =
+  ({ tally }: Pick<FinishSignInDeps, 'tally'>) =>
+  <F extends Failure>(provider: Provider | undefined, failure: F): Either<F, never> => {
+    tally.signIn(provider?.id, failure.tag)
+    return left(provider === undefined ? failure : recordedRefusal(provider, failure))
+  }
 
 /** What a provider says when it refuses: RFC 6749 §4.1.2.1, without what a message must not repeat. */
 const errorWord = (error: string): string => error.replaceAll(/[^a-z_]/g, '').slice(0, 40)
@@ -226,10 +246,7 @@ export const completeProven = async (
     attempt.isLink && attempt.userId !== undefined
       ? await link(deps, call, provider, identity, attempt.userId)
       : await enter(deps, call, provider, identity, { browserHash: attempt.browserHash })
-  if (isLeft(opened)) {
-    deps.tally.signIn(provider.id, opened.left.tag)
-    return opened
-  }
+  if (isLeft(opened)) return makeRefused(deps)(provider, opened.left)
   if (opened.right === 'code') {
     deps.tally.signIn(provider.id, 'second-factor')
     return left(codeNeeded())
@@ -275,31 +292,32 @@ export const makeFinishSignIn = (deps: FinishSignInDeps) => {
     return right({ attempt, provider, identity: identity.right })
   }
 
+  const refused = makeRefused(deps)
   return async (
     call: Call,
     input: FinishSignInInput,
   ): Outcome<SignInFailure | Failure<'SecondFactorNeeded'>, FinishedSignIn> => {
     const proven = await identify(call, input)
-    if (isLeft(proven)) {
-      deps.tally.signIn(input.providerId, proven.left.tag)
-      return proven
-    }
+    if (isLeft(proven)) return refused(await deps.providers.active(input.providerId), proven.left)
     return completeProven(deps, call, proven.right)
   }
 }
 
 export interface FinishWithCodeInput {
   readonly providerId: ProviderId
-  readonly code: string
+  /** A one-time or recovery code. */
+  readonly code: string | undefined
+  /** The response of a passkey in place of a code. */
+  readonly passkey: AssertionResponse | undefined
   readonly browserKey: Secret | undefined
 }
 
-/** Completes a sign-in that awaits a one-time code. The code is judged and used up before anything is opened. */
-export const makeFinishWithCode =
-  (deps: FinishSignInDeps) =>
-  async (
+/** Completes a sign-in that awaits a second factor, which is judged and used up before anything is opened. */
+export const makeFinishWithCode = (deps: FinishSignInDeps) => {
+  const refused = makeRefused(deps)
+  return async (
     call: Call,
-    { providerId, code, browserKey }: FinishWithCodeInput,
+    { providerId, code, passkey, browserKey }: FinishWithCodeInput,
   ): Outcome<SignInFailure | Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, FinishedSignIn> => {
     const browserHash = browserKey === undefined ? undefined : deps.digest.digest(browserKey.reveal())
     const attempt = browserHash === undefined ? undefined : await deps.attempts.awaitingCode(browserHash, providerId)
@@ -308,7 +326,8 @@ export const makeFinishWithCode =
       return left(attemptMissing())
     if (provider === undefined) return left(providerMissing())
     const { userId } = attempt
-    const used = await deps.sessionOpening.useCode({ userId, code, sourceIp: call.sourceIp })
+    const presented = { userId, code, passkey, browserKey, sourceIp: call.sourceIp }
+    const used = await deps.sessionOpening.useFactor(presented)
     if (isLeft(used)) return used
     if (!(await deps.attempts.use(attempt.stateHash, 'code'))) return left(attemptMissing())
     const waiting = await openAttempt<Waiting>(deps.secretBox, attempt)
@@ -317,9 +336,14 @@ export const makeFinishWithCode =
       idToken: secret(waiting.idToken),
       refreshToken: optionalSecret(waiting.refreshToken),
     }
-    const opened = await enter(deps, call, provider, identity, { browserHash: attempt.browserHash, codeOf: userId })
-    if (isLeft(opened)) return opened
+    const proof = passkey === undefined ? 'provider' : 'passkey'
+    const opened = await enter(deps, call, provider, identity, {
+      browserHash: attempt.browserHash,
+      factor: { userId, proof },
+    })
+    if (isLeft(opened)) return refused(provider, opened.left)
     if (opened.right === 'code') return left(attemptMissing())
     deps.tally.signIn(provider.id, 'signed-in')
     return right(await finished(deps, opened.right))
   }
+}

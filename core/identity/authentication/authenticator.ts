@@ -24,7 +24,6 @@ import type { User } from '../types.ts'
 import type { CheckCredentialsDeps } from '../credentials.ts'
 import { accountDisabled, credentialOutdated, makeCheckCredentials } from '../credentials.ts'
 import { definedFields } from '../../kernel/json.ts'
-import type { LocalSignIn } from '../access-ports.ts'
 import { localSignInOff } from '../access-ports.ts'
 
 /** The number of marked credentials kept in memory. A forgotten one is marked again, which is harmless. */
@@ -169,14 +168,13 @@ const makeAuthenticateSession =
       method: 'session',
       scopes: fullScope,
       sessionId: grant.sessionId,
-      ...definedFields({ provenAt: grant.provenAt }),
+      ...definedFields({ sessionProof: grant.proof, provenAt: grant.provenAt }),
     })
   }
 
 export interface AuthenticatePasswordDeps extends CheckCredentialsDeps {
   readonly checkOneTimeCode: CheckOneTimeCode
   readonly clock: Clock
-  readonly localSignIn: LocalSignIn
 }
 
 export type ProvePasswordFailure =
@@ -197,9 +195,9 @@ const makeAuthenticatePassword = (deps: AuthenticatePasswordDeps, mark: MarkUsed
   ): Outcome<ProvePasswordFailure, Principal> => {
     const checked = await checkCredentials({ login: credential.login, password: credential.password, sourceIp })
     if (isLeft(checked)) return checked
-    const { account, phc, hasSecondFactor, secondFactorRef, lastLoginAt } = checked.right
+    const { account, phc, hasSecondFactor, secondFactorRef, lastLoginAt, isLocalSignInOff } = checked.right
     if (!account.isEnabled) return left(accountDisabled(account.userId))
-    if (await deps.localSignIn.isOffFor(account.userId)) return left(NotPermitted(localSignInOff))
+    if (isLocalSignInOff) return left(NotPermitted(localSignInOff))
     const judged = hasSecondFactor
       ? await deps.checkOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp })
       : right(undefined)
@@ -227,7 +225,7 @@ const makeAuthenticatePassword = (deps: AuthenticatePasswordDeps, mark: MarkUsed
  * attempt and does not hash, use a code or count a failure: a lock does not interrupt requests that are already
  * authenticated, and a one-time code need not be correct twice.
  */
-const makeAuthenticatePasswordAgain = ({ credentials, localSignIn }: AuthenticatePasswordDeps) => {
+const makeAuthenticatePasswordAgain = ({ credentials }: AuthenticatePasswordDeps) => {
   const impersonate = makeImpersonate(credentials)
   return async (proven: Principal): Outcome<ReturnType<typeof credentialOutdated> | ImpersonateFailure, Principal> => {
     const { impersonator, ...own } = proven
@@ -236,7 +234,7 @@ const makeAuthenticatePasswordAgain = ({ credentials, localSignIn }: Authenticat
     if (record === undefined || record.account.userId !== actor.userId || !record.account.isEnabled)
       return left(credentialOutdated())
     const isSame = record.phc === proven.provenPhc?.reveal() && record.secondFactorRef === proven.provenSecondFactorRef
-    if (!isSame || (await localSignIn.isOffFor(actor.userId))) return left(credentialOutdated())
+    if (!isSame || record.isLocalSignInOff) return left(credentialOutdated())
     const { userId, login, isSiteAdmin, mustChangePassword } = record.account
     const current: Principal = { ...own, userId, login, isSiteAdmin, mustChangePassword }
     if (impersonator === undefined) return right(current)

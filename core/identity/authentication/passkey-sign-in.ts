@@ -3,8 +3,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { randomBase62, secret } from '../../kernel/secret.ts'
-import type { LocalSignIn } from '../access-ports.ts'
+import { browserKeyOr } from '../../kernel/secret.ts'
 import { localSignInOff, SignInProhibited } from '../access-ports.ts'
 import type { Allowances } from '../attempt-ports.ts'
 import type { OpenProvenDeps, SignedIn } from './sign-in.ts'
@@ -16,20 +15,13 @@ import type { ChallengeDeps } from '../passkeys/challenges.ts'
 import { browserBinding, makeIssueChallenge } from '../passkeys/challenges.ts'
 import type { AssertionResponse, UsePasskey } from '../passkey-ports.ts'
 
-/** 43 base62 characters are slightly more than 256 bits. */
-const browserKeyLength = 43
-const browserKeyForm = /^[0-9A-Za-z]{43}$/
-
 export interface OfferedSignIn {
   readonly options: FreeObject
   /** The value of the cookie that the challenge is bound to. */
   readonly browser: Secret
 }
 
-/**
- * Returns the options for a sign-in with any passkey of this service. The challenge is bound to the browser. A browser
- * that has the cookie keeps its value, so that several tabs can wait at once.
- */
+/** Returns the options for a sign-in with any passkey of this service. The challenge is bound to the browser. */
 export const makeOfferPasskeySignIn = (deps: ChallengeDeps & { readonly allowances: Allowances }) => {
   const issueChallenge = makeIssueChallenge(deps)
   return async (
@@ -43,10 +35,7 @@ export const makeOfferPasskeySignIn = (deps: ChallengeDeps & { readonly allowanc
           retryAfterSeconds,
         }),
       )
-    const browser =
-      known !== undefined && browserKeyForm.test(known.reveal())
-        ? known
-        : secret(randomBase62(deps.entropy, browserKeyLength))
+    const browser = browserKeyOr(deps.entropy, known)
     const options = await issueChallenge(browserBinding(browser), (party, challenge) =>
       deps.webAuthn.requestOptions(party, challenge, []),
     )
@@ -55,7 +44,6 @@ export const makeOfferPasskeySignIn = (deps: ChallengeDeps & { readonly allowanc
 }
 
 export interface PasskeySignInDeps extends OpenProvenDeps {
-  readonly localSignIn: LocalSignIn
   readonly stores: IdentityStores
   readonly credentials: CredentialStore
   readonly usePasskey: UsePasskey
@@ -85,8 +73,8 @@ export const makeSignInWithPasskey =
     const record = user && (await deps.credentials.passwordByKey(user.login.toLowerCase()))
     if (record?.account.userId !== userId) return left(passkeyRefused(userId))
     if (!record.account.isEnabled) return left(prohibited())
-    if (await deps.localSignIn.isOffFor(userId)) return left(SignInProhibited(localSignInOff))
-    const opened = await openProven(deps, call, record, { remember, passkey: used.right })
+    if (record.isLocalSignInOff) return left(SignInProhibited(localSignInOff))
+    const opened = await openProven(deps, call, record, { proof: 'passkey', remember, passkey: used.right })
     if (!isLeft(opened)) return opened
     return left(
       opened.left.tag === 'AccountChanged' ? passkeyRefused(userId) : (opened.left as Failure<'SignInProhibited'>),

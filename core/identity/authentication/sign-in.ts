@@ -3,13 +3,12 @@ import type { Clock } from '../../kernel/clock.ts'
 import { laterBySeconds } from '../../kernel/clock.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
-import type { LocalSignIn } from '../access-ports.ts'
 import { localSignInOff, SecondFactorNeeded, SignInProhibited } from '../access-ports.ts'
 import type { Failure, FailureType, Outcome } from '../../kernel/failure.ts'
 import { Busy, defineFailure } from '../../kernel/failure.ts'
 import { definedFields } from '../../kernel/json.ts'
 import type { UserId } from '../../kernel/ids.ts'
-import type { Call } from '../../kernel/principal.ts'
+import type { Call, SessionProof } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
 import type { IdentityChanges, IdentitySettings, PasswordRecord, TokenDigest } from '../ports.ts'
@@ -36,7 +35,6 @@ export interface SignInDeps extends CheckCredentialsDeps {
   readonly clock: Clock
   readonly settings: IdentitySettings
   readonly busPasses: BusPasses
-  readonly localSignIn: LocalSignIn
 }
 
 export interface SignInInput {
@@ -61,8 +59,11 @@ const AccountChanged: FailureType<'AccountChanged'> = defineFailure(
 
 export type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
 
-/** A further check on an account that may sign in and whose password was correct. It may run twice in one sign-in. */
-export type SecondStep<F extends Failure> = (record: PasswordRecord) => Outcome<F, void>
+/**
+ * A further check on an account that may sign in and whose password was correct. Right is what proves the user. It may
+ * run twice in one sign-in.
+ */
+export type SecondStep<F extends Failure> = (record: PasswordRecord) => Outcome<F, SessionProof>
 
 export const prohibited = (): Failure<'SignInProhibited'> =>
   SignInProhibited(
@@ -81,7 +82,7 @@ const makeSignInBy = (deps: SignInDeps) => {
     call: Call,
     input: SignInInput,
     secondStep: SecondStep<F>,
-  ): Outcome<SignInFailure | F, PasswordRecord> => {
+  ): Outcome<SignInFailure | F, PasswordRecord & { readonly proof: SessionProof }> => {
     const checked = await checkCredentials({
       login: input.login,
       password: input.password,
@@ -95,9 +96,9 @@ const makeSignInBy = (deps: SignInDeps) => {
     }
     const { account } = checked.right
     if (!account.isEnabled) return left(prohibited())
-    if (await deps.localSignIn.isOffFor(account.userId)) return left(SignInProhibited(localSignInOff))
+    if (checked.right.isLocalSignInOff) return left(SignInProhibited(localSignInOff))
     const second = await secondStep(checked.right)
-    return isLeft(second) ? second : checked
+    return isLeft(second) ? second : right({ ...checked.right, proof: second.right })
   }
 
   return async <F extends Failure>(
@@ -110,6 +111,7 @@ const makeSignInBy = (deps: SignInDeps) => {
       const proven = await authenticateOnce(call, input, secondStep)
       if (isLeft(proven)) return proven
       const opened = await openProven(deps, call, proven.right, {
+        proof: proven.right.proof,
         remember: input.remember,
         newPhc: await rehashed(deps, proven.right, input.password),
       })
@@ -144,6 +146,7 @@ const rehashed = async (deps: SignInDeps, record: PasswordRecord, password: Secr
 
 /** What is known of a sign-in beside the account. */
 export interface Opening {
+  readonly proof: SessionProof
   readonly remember: boolean
   /** The same password under current parameters. */
   readonly newPhc?: string | undefined
@@ -158,7 +161,7 @@ export const openProven = async (
   deps: OpenProvenDeps,
   call: Call,
   record: PasswordRecord,
-  { remember: isAsked, newPhc, passkey }: Opening,
+  { proof, remember: isAsked, newPhc, passkey }: Opening,
 ): Outcome<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, SignedIn> => {
   const { account, phc } = record
   const key = newSessionKey(deps.entropy)
@@ -175,15 +178,16 @@ export const openProven = async (
     const now = deps.clock.now()
     const old = call.principal
     if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
-    const remembered = remembers ? await remember(stores, deps, call, record, cookie) : undefined
-    const sessionId = await openSession(stores, deps, call, { userId: account.userId, key, remembered, now })
+    const remembered = remembers ? await remember(stores, deps, call, record, { ...cookie, proof }) : undefined
+    const opening = { userId: account.userId, key, remembered, proof, now }
+    const sessionId = await openSession(stores, deps, call, opening)
     await stores.users.markLoggedIn(account.userId, now)
     if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
     const shown = {
       session: sessionId,
       remember: remembers,
       second_factor: record.hasSecondFactor,
-      ...(passkey === undefined ? {} : { passkey: passkey.name }),
+      ...definedFields({ passkey: passkey?.name }),
     }
     await stores.audit.record(auditOfUser({ id: account.userId, login: account.login }, 'user.signed_in', shown))
     const kept = remembers
@@ -215,7 +219,7 @@ const remember = async (
   deps: OpenProvenDeps,
   call: Call,
   { account }: PasswordRecord,
-  cookie: RememberCookie,
+  cookie: RememberCookie & { readonly proof: SessionProof },
 ) => {
   const createdAt = deps.clock.now()
   const expiresAt = laterBySeconds(createdAt, deps.settings.rememberSeconds)
@@ -227,6 +231,7 @@ const remember = async (
     userAgent: call.userAgent ?? '',
     createdAt,
     expiresAt,
+    proof: cookie.proof,
   })
   return { id, expiresAt }
 }
@@ -245,7 +250,7 @@ export const makeSignIn = (deps: SignInDeps) => {
                 'header X-OTP.',
             ),
           )
-        : right(undefined),
+        : right('password'),
     )
 }
 
@@ -272,14 +277,17 @@ export const makeSignInWithCode = (deps: SignInDeps & { readonly useOneTimeCode:
       call,
       input,
       async ({ account: { userId }, hasSecondFactor }) => {
-        if (!hasSecondFactor || provenFor === userId) return right(undefined)
+        if (!hasSecondFactor) return right('password')
+        const proof = input.passkey === undefined ? 'code' : 'passkey'
+        if (provenFor === userId) return right(proof)
         const passkey = input.passkey && {
           response: input.passkey.response,
           binding: browserBinding(input.passkey.browser),
         }
         const used = await deps.useOneTimeCode({ userId, code: input.code, passkey, sourceIp: call.sourceIp })
-        if (!isLeft(used)) provenFor = userId
-        return used
+        if (isLeft(used)) return used
+        provenFor = userId
+        return right(proof)
       },
     )
   }

@@ -1,3 +1,4 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -9,7 +10,8 @@ import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
-import type { AuthenticateAgainDeps, AuthenticateAgainFailure, Proof } from '../credentials.ts'
+import type { PresentedProof } from '../access-ports.ts'
+import type { AuthenticateAgainDeps, AuthenticateAgainFailure } from '../credentials.ts'
 import { callerBindingOf, lockProvenUser, makeAuthenticateAgain, proofBindingOf } from '../credentials.ts'
 import { passkeyAddedMail, passkeyRemovedMail, postIfAddressed } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
@@ -22,11 +24,15 @@ const maxPasskeysPerUser = 25
 const maxPasskeyNameLength = 100
 
 export const PasskeyMissing = defineFailure('PasskeyMissing', 'NotFound', 'The passkey does not exist.')
-/** The name is empty or too long, or the account has as many keys as it may have. */
 export const PasskeyNotAdded = defineFailure(
   'PasskeyNotAdded',
   'Unprocessable',
-  'The name of the passkey is not valid, or the account has too many passkeys.',
+  'The account has as many passkeys as it may have.',
+)
+export const PasskeyNameRefused = defineFailure(
+  'PasskeyNameRefused',
+  'Unprocessable',
+  'The name of the passkey is empty or too long.',
 )
 /** The response of the browser is not a valid new key. */
 export const RegistrationInvalid = defineFailure(
@@ -41,13 +47,19 @@ export interface RequestPasskeyDeps extends ChallengeDeps, AuthenticateAgainDeps
 
 export interface RequestPasskeyInput {
   readonly name: string
-  readonly proof: Proof
+  readonly proof: PresentedProof
 }
 
 export type RequestPasskeyFailure =
   | AuthenticateAgainFailure
-  | Failure<'PasskeyNotAdded'>
-  | Failure<'PasskeysUnavailable'>
+  | Failure<'PasskeyNameRefused' | 'PasskeyNotAdded' | 'PasskeysUnavailable'>
+
+const nameOf = (typed: string): Either<Failure<'PasskeyNameRefused'>, string> => {
+  const name = typed.trim()
+  return name === '' || name.length > maxPasskeyNameLength
+    ? left(PasskeyNameRefused(`The name must have 1 to ${maxPasskeyNameLength} characters.`))
+    : right(name)
+}
 
 /**
  * Returns the options for a new key after the caller was authenticated again. Only the credential of this call can
@@ -62,9 +74,8 @@ export const makeRequestPasskey = (deps: RequestPasskeyDeps) => {
   ): Outcome<RequestPasskeyFailure, FreeObject> => {
     const party = relyingPartyOf(deps.webAuthn)
     if (isLeft(party)) return party
-    const name = typed.trim()
-    if (name === '' || name.length > maxPasskeyNameLength)
-      return left(PasskeyNotAdded(`The name must have 1 to ${maxPasskeyNameLength} characters.`))
+    const name = nameOf(typed)
+    if (isLeft(name)) return name
     const proven = await authenticateAgain(call, proof)
     if (isLeft(proven)) return proven
     const { userId, login } = call.principal
@@ -75,7 +86,7 @@ export const makeRequestPasskey = (deps: RequestPasskeyDeps) => {
       callerBindingOf(call, 'registration'),
       (of, challenge) =>
         deps.webAuthn.creationOptions(of, challenge, { handle, name: login, displayName: login, keys }),
-      name,
+      name.right,
     )
   }
 }
@@ -177,6 +188,36 @@ export const makeRequestPasskeyProof = (deps: ChallengeDeps & { readonly stores:
   }
 }
 
+export interface RenamePasskeyInput {
+  readonly id: PasskeyId
+  readonly name: string
+}
+
+/** Renames one of the caller's keys. A name proves nothing, so the caller is not authenticated again. */
+export const makeRenamePasskey =
+  (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
+  async (
+    call: SignedInCall<PasskeyRecord>,
+    { id, name: typed }: RenamePasskeyInput,
+  ): Outcome<Failure<'PasskeyMissing' | 'PasskeyNameRefused'>, PasskeyRecord> => {
+    const name = nameOf(typed)
+    if (isLeft(name)) return name
+    const { userId, login } = call.principal
+    return deps.unitOfWork.run<Failure<'PasskeyMissing' | 'PasskeyNameRefused'>, PasskeyRecord>(
+      call,
+      async (stores) => {
+        await stores.users.lock(userId)
+        const key = (await stores.passkeys.list(userId)).find((one) => one.id === id)
+        if (key === undefined) return left(PasskeyMissing('The passkey does not exist.'))
+        if (key.name === name.right) return right(key)
+        await stores.passkeys.rename(userId, id, name.right)
+        const shown = { passkey: name.right, passkey_before: key.name }
+        await stores.audit.record(auditOfUser({ id: userId, login }, 'passkey.renamed', shown))
+        return right({ ...key, name: name.right })
+      },
+    )
+  }
+
 export interface RemovePasskeyDeps extends AuthenticateAgainDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly clock: Clock
@@ -184,7 +225,7 @@ export interface RemovePasskeyDeps extends AuthenticateAgainDeps {
 
 export interface RemovePasskeyInput {
   readonly id: PasskeyId
-  readonly proof: Proof
+  readonly proof: PresentedProof
 }
 
 export type RemovePasskeyFailure = AuthenticateAgainFailure | Failure<'NotAuthenticated'> | Failure<'PasskeyMissing'>

@@ -9,7 +9,8 @@ import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { userMissing } from '../types.ts'
 import { auditOfUser } from '../audit.ts'
-import type { AuthenticateAgainDeps, AuthenticateAgainFailure, Proof } from '../credentials.ts'
+import type { PresentedProof } from '../access-ports.ts'
+import type { AuthenticateAgainDeps, AuthenticateAgainFailure } from '../credentials.ts'
 import { lockProvenUser, makeAuthenticateAgain } from '../credentials.ts'
 import {
   disabledMail,
@@ -160,7 +161,7 @@ export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
   const authenticateAgain = makeAuthenticateAgain(deps)
   return async (
     call: SignedInCall<readonly Secret[]>,
-    proof: Proof,
+    proof: PresentedProof,
   ): Outcome<ReplaceRecoveryCodesFailure, readonly Secret[]> => {
     const proven = await authenticateAgain(call, proof)
     if (isLeft(proven)) return proven
@@ -199,7 +200,7 @@ export type DisableSecondFactorFailure =
  */
 export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
   const authenticateAgain = makeAuthenticateAgain(deps)
-  return async (call: SignedInCall, proof: Proof): Outcome<DisableSecondFactorFailure, void> => {
+  return async (call: SignedInCall, proof: PresentedProof): Outcome<DisableSecondFactorFailure, void> => {
     const proven = await authenticateAgain(call, proof)
     if (isLeft(proven)) return proven
     const { userId, sessionId } = call.principal

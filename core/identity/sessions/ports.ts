@@ -1,6 +1,6 @@
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
-import type { Call, Principal } from '../../kernel/principal.ts'
+import type { Call, Principal, SessionProof } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { portKey } from '../../kernel/port-key.ts'
 import type { RememberedId } from '../types.ts'
@@ -20,6 +20,8 @@ export interface RememberedLogin {
   readonly createdAt: Date
   /** The instant from which the password is required again, regardless of use. */
   readonly expiresAt: Date
+  /** By what the sign-in that is remembered proved its user; undefined if its release did not record it. */
+  readonly proof: SessionProof | undefined
 }
 
 export interface NewRememberedLogin {
@@ -31,6 +33,7 @@ export interface NewRememberedLogin {
   readonly userAgent: string
   readonly createdAt: Date
   readonly expiresAt: Date
+  readonly proof: SessionProof | undefined
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
 import { secret, randomBase62 } from '../../kernel/secret.ts'
 import type { Failure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/json.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { fullScope } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
@@ -98,6 +99,7 @@ export const makeSessionResumption = (deps: ResumeSessionDeps): SessionResumptio
         method: 'session',
         scopes: fullScope,
         sessionId,
+        ...definedFields({ sessionProof: login.proof }),
       } as const
       const validSeconds = Math.ceil((login.expiresAt.getTime() - now.getTime()) / 1000)
       return right({
@@ -139,7 +141,13 @@ const reopen = async (
   { login, key, now }: { readonly login: RememberedLogin; readonly key: string; readonly now: Date },
 ) => {
   await stores.sessions.removeOver(login.userId, login.id, now)
-  const sessionId = await openSession(stores, deps, call, { userId: login.userId, key, remembered: login, now })
+  const sessionId = await openSession(stores, deps, call, {
+    userId: login.userId,
+    key,
+    remembered: login,
+    proof: login.proof,
+    now,
+  })
   await stores.rememberedLogins.markUsed(login.id, now, call.sourceIp, call.userAgent ?? '')
   await stores.audit.record(auditOfLogin(login, 'user.session_resumed', { session: sessionId }))
   return sessionId

@@ -8,6 +8,7 @@ import { SignInProhibited } from '../access-ports.ts'
 import type { IdentitySettings, TokenDigest } from '../ports.ts'
 import type { UseOneTimeCode } from '../second-factor/ports.ts'
 import type { BusPasses } from './ports.ts'
+import { browserBinding } from '../passkeys/challenges.ts'
 import { newSessionKey, openSession } from './sessions.ts'
 
 export interface SessionOpeningDeps {
@@ -21,7 +22,7 @@ export interface SessionOpeningDeps {
 
 /** Returns a SessionOpening. See the port for its guarantees. */
 export const makeSessionOpening = (deps: SessionOpeningDeps): SessionOpening => ({
-  async openIn(stores, call, user, shown) {
+  async openIn(stores, call, user, { proof, shown }) {
     if (!user.isActive || user.prohibitLogin)
       return left(
         SignInProhibited(
@@ -33,7 +34,13 @@ export const makeSessionOpening = (deps: SessionOpeningDeps): SessionOpening => 
     const key = newSessionKey(deps.entropy)
     const old = call.principal
     if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
-    const sessionId = await openSession(stores, deps, call, { userId: user.id, key, remembered: undefined, now })
+    const sessionId = await openSession(stores, deps, call, {
+      userId: user.id,
+      key,
+      remembered: undefined,
+      proof,
+      now,
+    })
     await stores.users.markLoggedIn(user.id, now)
     await stores.audit.record(auditOfUser(user, 'user.signed_in', { session: sessionId, remember: false, ...shown }))
     return right({ sessionId, sessionKey: secret(key) })
@@ -43,5 +50,9 @@ export const makeSessionOpening = (deps: SessionOpeningDeps): SessionOpening => 
       ? undefined
       : deps.busPasses.passFor({ userId: user.id, login: user.login }, deps.settings.sessionSeconds)
   },
-  useCode: deps.useOneTimeCode,
+  useFactor: ({ passkey, browserKey, ...presented }) =>
+    deps.useOneTimeCode({
+      ...presented,
+      passkey: passkey && { response: passkey, binding: browserBinding(browserKey) },
+    }),
 })

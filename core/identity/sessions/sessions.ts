@@ -4,7 +4,7 @@ import { laterByDays, laterBySeconds } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { SessionId, UserId } from '../../kernel/ids.ts'
-import type { Call, SignedInCall } from '../../kernel/principal.ts'
+import type { Call, SessionProof, SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { userMissing } from '../types.ts'
@@ -90,6 +90,7 @@ export interface OpenedWith {
   readonly key: string
   /** The remembered login of the session. The session ends no later than the login. */
   readonly remembered: { readonly id: RememberedId; readonly expiresAt: Date } | undefined
+  readonly proof: SessionProof | undefined
   readonly now: Date
 }
 
@@ -98,7 +99,7 @@ export const openSession = async (
   stores: Pick<IdentityStores, 'sessions'>,
   deps: OpenSessionDeps,
   call: Call,
-  { userId, key, remembered, now }: OpenedWith,
+  { userId, key, remembered, proof, now }: OpenedWith,
 ): Promise<SessionId> => {
   const id = await stores.sessions.insert({
     userId,
@@ -107,6 +108,7 @@ export const openSession = async (
     sourceIp: call.sourceIp,
     userAgent: call.userAgent ?? '',
     createdAt: now,
+    proof,
     ...newSessionTimes(deps.settings, now, remembered?.expiresAt),
   })
   await stores.sessions.trim(userId, maxSessionsPerUser, now)

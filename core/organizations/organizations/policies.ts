@@ -26,6 +26,7 @@ export interface PolicyInput {
   readonly requiresSecondFactor?: boolean
   readonly graceDays?: number
   readonly maxTokenLifeDays?: number
+  readonly requiresPasskey?: boolean
 }
 
 /** Returns what an organization requires of its members. */
@@ -68,17 +69,25 @@ const changedPolicy = (before: PolicyContent, input: PolicyInput, now: Date): Po
     secondFactorFrom: isDemanded ? laterByDays(since, graceDays) : undefined,
     graceDays,
     maxTokenLifeDays: input.maxTokenLifeDays ?? before.maxTokenLifeDays,
+    requiresPasskey: input.requiresPasskey ?? before.requiresPasskey,
   }
 }
 
 const isSame = (a: PolicyContent, b: PolicyContent): boolean =>
   a.secondFactorFrom?.getTime() === b.secondFactorFrom?.getTime() &&
   a.graceDays === b.graceDays &&
-  a.maxTokenLifeDays === b.maxTokenLifeDays
+  a.maxTokenLifeDays === b.maxTokenLifeDays &&
+  a.requiresPasskey === b.requiresPasskey
+
+/** The caller must meet the requirement, to avoid a lock-out. */
+const passkeyFirst = (): Failure<'PolicyRefused'> =>
+  PolicyRefused(
+    'Sign in with a passkey yourself first: otherwise you lose access to the organization. Add one at /account.',
+  )
 
 /**
  * Changes what an organization requires of its members. A caller who requires a second factor, or changes its start,
- * must have one, to avoid a lock-out. Members are notified by mail afterwards (`notifySecondFactor`).
+ * must have one, to avoid a lock-out; one who requires passkeys must have signed in with one. Members are notified by mail afterwards (`notifySecondFactor`).
  */
 export const makeChangePolicy =
   (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
@@ -104,6 +113,8 @@ export const makeChangePolicy =
           ),
         )
       }
+      const isNewlyRequired = after.requiresPasskey && !before.requiresPasskey
+      if (isNewlyRequired && call.principal.sessionProof !== 'passkey') return left(passkeyFirst())
       if (isSame(before, after)) return right(before)
       if (!(await stores.policies.replace(id, after, before.version))) return left(changedSince())
       if (isNewDemand) await stores.policies.forgetNotices(id)
@@ -112,6 +123,7 @@ export const makeChangePolicy =
           two_factor_from: after.secondFactorFrom?.toISOString() ?? null,
           two_factor_grace_days: after.graceDays,
           max_token_life_days: after.maxTokenLifeDays,
+          require_passkey: after.requiresPasskey,
         }),
       )
       return right({ ...after, version: before.version + 1 })

@@ -19,11 +19,11 @@ import type { User, UserVisibility } from '../../../core/identity/types.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
-import { secret } from '../../../core/kernel/secret.ts'
+import { optionalSecret, secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import type { EditUserOption } from './codecs.ts'
-import { optionalSecret, passwordPolicyOf } from '../passwords.ts'
+import { passwordPolicyOf } from '../passwords.ts'
 import {
   adminChangePassword,
   adminCreateUser,

@@ -22,10 +22,10 @@ import {
 import type { User } from '../../../core/identity/types.ts'
 import { ClockPort, laterByDays, unixSeconds } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { secret } from '../../../core/kernel/secret.ts'
+import { optionalSecret, secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import { optionalSecret, passwordPolicyOf } from '../passwords.ts'
+import { passwordPolicyOf } from '../passwords.ts'
 import type { AdminEditUserPayload } from './console.routes.ts'
 import {
   consoleCreateUser,

@@ -17,10 +17,10 @@ import {
 import { UseOneTimeCodePort } from '../../../core/identity/second-factor/ports.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import { secret } from '../../../core/kernel/secret.ts'
+import { optionalSecret, secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import { optionalSecret, passwordPolicyOf } from '../passwords.ts'
+import { passwordPolicyOf } from '../passwords.ts'
 import { clearedCookies } from '../sessions/session-wire.ts'
 import {
   changePageSizes,

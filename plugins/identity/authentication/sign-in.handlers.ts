@@ -1,5 +1,4 @@
 import { makeAskPasswordReset, makeResetPassword } from '../../../core/identity/authentication/passwords.ts'
-import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
 import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import type { SignedIn } from '../../../core/identity/authentication/sign-in.ts'
 import { makeSignIn, makeSignInWithCode } from '../../../core/identity/authentication/sign-in.ts'
@@ -37,7 +36,6 @@ export const signInGroup = defineGroup({
     entropy: EntropyPort,
     domains: DomainNamesPort,
     hasher: PasswordHasherPort,
-    localSignIn: LocalSignInPort,
     onLocked: OnLockedPort,
     settings: IdentitySettingsPort,
     throttle: AttemptThrottlePort,

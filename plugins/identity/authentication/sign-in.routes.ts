@@ -13,7 +13,7 @@ import {
   SignInParams,
   SignInTwoFactorParams,
 } from '../codecs.ts'
-import { passkeyCookie } from '../passkeys/passkeys.routes.ts'
+import { signInCookie } from '../sessions/session-wire.ts'
 
 const tag = 'Identity - Users & Settings'
 
@@ -54,7 +54,7 @@ export const signInWithCode = defineRoute({
   tag,
   access: anyone,
   beforePasswordChange: true,
-  readsCookie: passkeyCookie,
+  readsCookie: signInCookie,
   body: body(
     SignInTwoFactorParams,
     { username: 'ada', password: 'a long passphrase', passCode: '492039', remember: false },

@@ -1,14 +1,14 @@
-import { LocalSignInPort } from '../../../core/identity/access-ports.ts'
 import { right } from 'fp-ts/lib/Either.js'
 import { AllowancesPort, AttemptThrottlePort, OnLockedPort } from '../../../core/identity/attempt-ports.ts'
 import { makeOfferPasskeySignIn, makeSignInWithPasskey } from '../../../core/identity/authentication/passkey-sign-in.ts'
 import {
   makeRegisterPasskey,
   makeRemovePasskey,
+  makeRenamePasskey,
   makeRequestPasskey,
   makeRequestPasskeyProof,
 } from '../../../core/identity/passkeys/passkeys.ts'
-import { challengeSeconds, UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkey-ports.ts'
+import { UsePasskeyPort, WebAuthnPort } from '../../../core/identity/passkey-ports.ts'
 import {
   CredentialStorePort,
   CsrfTokensPort,
@@ -26,15 +26,14 @@ import { pageWithin } from '../../../core/kernel/page.ts'
 import { EntropyPort } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import type { CookieChange } from '../../kit/reply.ts'
-import { proofOf } from '../passwords.ts'
-import { cookiesOfSession } from '../sessions/session-wire.ts'
+import { proofOf } from '../proof-wire.ts'
+import { cookiesOfSession, signInCookieOf } from '../sessions/session-wire.ts'
 import { passkeyWire, registeredWire } from './codecs.ts'
 import {
   listPasskeys,
-  passkeyCookie,
   registerPasskey,
   removePasskey,
+  renamePasskey,
   requestPasskey,
   requestPasskeyProof,
   requestPasskeySignIn,
@@ -70,20 +69,15 @@ export const passkeyGroup = defineGroup({
       input: ({ body }) => body,
       reply: ({ passkey, recoveryCodes }) => registeredWire(passkey, recoveryCodes),
     }),
+    handle(renamePasskey, makeRenamePasskey(given), {
+      input: ({ params, body }) => ({ id: params.id, name: body.name }),
+      reply: passkeyWire,
+    }),
     handle(removePasskey, makeRemovePasskey(given), {
       input: ({ params, body }) => ({ id: params.id, proof: proofOf(body) }),
     }),
     handle(requestPasskeyProof, makeRequestPasskeyProof(given), { reply: (publicKey) => ({ publicKey }) }),
   ],
-})
-
-const browserCookie = (value: string | undefined): CookieChange => ({
-  name: passkeyCookie,
-  value,
-  httpOnly: true,
-  path: '/',
-  hostPrefix: true,
-  ...(value === undefined ? {} : { maxAgeSeconds: challengeSeconds }),
 })
 
 export const passkeySignInGroup = defineGroup({
@@ -95,7 +89,6 @@ export const passkeySignInGroup = defineGroup({
     csrf: CsrfTokensPort,
     digest: TokenDigestPort,
     entropy: EntropyPort,
-    localSignIn: LocalSignInPort,
     settings: IdentitySettingsPort,
     stores: IdentityStoresPort,
     unitOfWork: IdentityUnitOfWorkPort,
@@ -107,14 +100,14 @@ export const passkeySignInGroup = defineGroup({
       input: ({ cookie }) => cookie,
       reply: ({ options, browser }) => ({
         value: { publicKey: options },
-        cookies: [browserCookie(browser.reveal())],
+        cookies: [signInCookieOf(browser)],
       }),
     }),
     handle(signInWithPasskey, makeSignInWithPasskey(given), {
       input: ({ body, cookie }) => ({ response: body.passkey, browser: cookie, remember: body.remember ?? false }),
       reply: ({ sessionKey, remembered, busPass }) => [
         ...cookiesOfSession(given.settings, given.csrf, { sessionKey, remembered: remembered ?? 'none', busPass }),
-        browserCookie(undefined),
+        signInCookieOf(undefined),
       ],
     }),
   ],

@@ -1,13 +1,19 @@
 import { ProofRequired, SignInProhibited } from '../../../core/identity/access-ports.ts'
 import { PasskeyRefused, PasskeysUnavailable } from '../../../core/identity/passkeys/challenges.ts'
-import { PasskeyMissing, PasskeyNotAdded, RegistrationInvalid } from '../../../core/identity/passkeys/passkeys.ts'
+import {
+  PasskeyMissing,
+  PasskeyNameRefused,
+  PasskeyNotAdded,
+  RegistrationInvalid,
+} from '../../../core/identity/passkeys/passkeys.ts'
 import { NotAuthenticated, TooManyAttempts } from '../../../core/identity/ports.ts'
 import type { PasskeyId } from '../../../core/kernel/ids.ts'
 import { anyone, signedIn } from '../../kit/access.ts'
 import { described, pathId, request } from '../../kit/codecs.ts'
 import { cookies, empty, json, jsonWithCookies, list } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
-import { SecondFactorProof, WebauthnRegistrationOptions } from '../codecs.ts'
+import { PasskeyNameOption, SecondFactorProof, WebauthnRegistrationOptions } from '../codecs.ts'
+import { signInCookie } from '../sessions/session-wire.ts'
 import {
   PasskeyOptions,
   PasskeyRegistration,
@@ -20,8 +26,10 @@ const tag = 'Identity - Users & Settings'
 const route = routesOf({ tag, access: signedIn, scopeCategory: 'user' })
 const path = '/user/settings/security/webauthn'
 
-/** The cookie of a browser that asked for a sign-in with a passkey. */
-export const passkeyCookie = 'moorage_passkey'
+const PasskeyPath = request(
+  { id: described(pathId<PasskeyId>('passkey'), 'The id of a passkey of the caller.') },
+  'PasskeyPath',
+)
 
 const keyExample = {
   ID: 3,
@@ -64,7 +72,7 @@ export const requestPasskey = route({
   refusesSudo: true,
   body: body(WebauthnRegistrationOptions, { name: 'Laptop', password: 'a long passphrase' }),
   ok: json(200, PasskeyOptions, optionsExample),
-  failures: [PasskeyNotAdded, PasskeysUnavailable, ProofRequired, TooManyAttempts],
+  failures: [PasskeyNameRefused, PasskeyNotAdded, PasskeysUnavailable, ProofRequired, TooManyAttempts],
 })
 
 export const registerPasskey = route({
@@ -84,6 +92,19 @@ export const registerPasskey = route({
   failures: [NotAuthenticated, PasskeyNotAdded, PasskeysUnavailable, RegistrationInvalid],
 })
 
+export const renamePasskey = route({
+  id: 'identity.renamePasskey',
+  method: 'PATCH',
+  path: `${path}/keys/{id}`,
+  summary: "Rename one of the caller's passkeys",
+  description: 'Returns the passkey with its new name. Two passkeys may have the same name.',
+  refusesSudo: true,
+  params: PasskeyPath,
+  body: body(PasskeyNameOption, { name: 'Office laptop' }),
+  ok: json(200, WebAuthnSecurityKeys, keyExample),
+  failures: [PasskeyMissing, PasskeyNameRefused],
+})
+
 export const removePasskey = route({
   id: 'identity.removePasskey',
   method: 'DELETE',
@@ -91,7 +112,7 @@ export const removePasskey = route({
   summary: "Remove one of the caller's passkeys",
   description: `All other sessions of the account end. With the last second factor, the recovery codes go too. ${proofText}`,
   refusesSudo: true,
-  params: request({ id: described(pathId<PasskeyId>('passkey'), 'The id of a passkey of the caller.') }, 'PasskeyPath'),
+  params: PasskeyPath,
   body: body(SecondFactorProof, { password: 'a long passphrase', passCode: '492039' }, { whenAbsent: {} }),
   ok: empty(200),
   failures: [NotAuthenticated, PasskeyMissing, ProofRequired, TooManyAttempts],
@@ -121,7 +142,7 @@ export const requestPasskeySignIn = defineRoute({
   tag,
   access: anyone,
   beforePasswordChange: true,
-  readsCookie: passkeyCookie,
+  readsCookie: signInCookie,
   ok: jsonWithCookies(200, PasskeyOptions, optionsExample),
   failures: [PasskeysUnavailable, TooManyAttempts],
 })
@@ -135,7 +156,7 @@ export const signInWithPasskey = defineRoute({
   tag,
   access: anyone,
   beforePasswordChange: true,
-  readsCookie: passkeyCookie,
+  readsCookie: signInCookie,
   body: body(PasskeySignInParams, { passkey: assertionExample, remember: false }),
   ok: cookies(200, 'Signed in, cookies set'),
   failures: [PasskeyRefused, PasskeysUnavailable, SignInProhibited, TooManyAttempts],

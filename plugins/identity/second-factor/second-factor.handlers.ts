@@ -23,7 +23,7 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import { EntropyPort, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import { proofOf } from '../passwords.ts'
+import { proofOf } from '../proof-wire.ts'
 import {
   adminResetSecondFactor,
   disableSecondFactor,

@@ -6,6 +6,10 @@ import { definedFields } from '../../../core/kernel/json.ts'
 
 /** Readable by scripts, which repeat its value in `X-Csrf-Token`. */
 export const csrfCookie = '_csrf'
+/** Names a browser that is signing in with a passkey, or with an identity provider. */
+export const signInCookie = 'moorage_sign_in'
+/** Longer than the challenge of a passkey, and as long as a sign-in with a provider may take. */
+const signInCookieSeconds = 600
 /** Sent only to the websocket of the bus. */
 export const busCookie = 'moorage_bus'
 const busPath = '/bus'
@@ -37,6 +41,16 @@ const bus = (value: string | undefined, maxAgeSeconds?: number): CookieChange =>
   httpOnly: true,
   path: busPath,
   ...definedFields({ maxAgeSeconds }),
+})
+
+/** Returns the cookie of a browser that is signing in; undefined removes it. */
+export const signInCookieOf = (key: Secret | undefined): CookieChange => ({
+  name: signInCookie,
+  value: key?.reveal(),
+  httpOnly: true,
+  path: '/',
+  hostPrefix: true,
+  ...definedFields({ maxAgeSeconds: key === undefined ? undefined : signInCookieSeconds }),
 })
 
 /**

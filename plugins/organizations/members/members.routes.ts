@@ -1,4 +1,4 @@
-import { SecondFactorDemanded, TokenLifeTooLong } from '../../../core/kernel/access.ts'
+import { PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong } from '../../../core/kernel/access.ts'
 import {
   AccountNotEligible,
   BeyondOwnRights,
@@ -30,7 +30,7 @@ import {
 
 const tag = 'Identity - Organizations & Teams'
 const common = { tag, scopeCategory: 'organization' } as const
-const failures = [OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong] as const
+const failures = [OrganizationMissing, PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong] as const
 const publicRoute = routesOf({ tag, access: anyone, failures })
 const callerRoute = routesOf({ ...common, access: signedIn, servesConfined: true, failures })
 const memberRoute = routesOf({ ...common, params: OrgMemberPath, failures: [MemberMissing] })
@@ -83,7 +83,7 @@ export const removeMember = memberRoute({
     'member, the caller needs the right to remove members and a level above that of the member.',
   access: evenWhenBarred(requires('member', organizationInPath)),
   ok: empty(204),
-  failures: [BeyondOwnRights, OrganizationMissing, LastOwner, SecondFactorDemanded, TokenLifeTooLong],
+  failures: [BeyondOwnRights, OrganizationMissing, LastOwner, PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const actOnMember = memberRoute({
@@ -107,6 +107,7 @@ export const actOnMember = memberRoute({
     BeyondOwnRights,
     OrganizationMissing,
     LastOwner,
+    PasskeyDemanded,
     SecondFactorDemanded,
     TokenLifeTooLong,
   ],
@@ -143,7 +144,7 @@ export const publishMember = memberRoute({
   description: 'Members decide this for themselves, and owners for every member.',
   access: requires('member', organizationInPath),
   ok: empty(204),
-  failures: [BeyondOwnRights, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
+  failures: [BeyondOwnRights, OrganizationMissing, PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const concealMember = memberRoute({
@@ -155,7 +156,7 @@ export const concealMember = memberRoute({
     'Members decide this for themselves, and owners for every member. Outsiders then do not see the membership.',
   access: requires('member', organizationInPath),
   ok: empty(204),
-  failures: [BeyondOwnRights, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
+  failures: [BeyondOwnRights, OrganizationMissing, PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const getMemberProfile = memberRoute({

@@ -155,11 +155,12 @@ export const organizationAvatarGroup = defineGroup({
   },
 })
 
-const policyWire = ({ secondFactorFrom, graceDays, maxTokenLifeDays }: OrganizationPolicy) => ({
+const policyWire = ({ secondFactorFrom, graceDays, maxTokenLifeDays, requiresPasskey }: OrganizationPolicy) => ({
   require_two_factor: secondFactorFrom !== undefined,
   two_factor_grace_days: graceDays,
   two_factor_from: secondFactorFrom,
   max_token_life_days: maxTokenLifeDays,
+  require_passkey: requiresPasskey,
 })
 
 export const policyGroup = defineGroup({
@@ -173,6 +174,7 @@ export const policyGroup = defineGroup({
           requiresSecondFactor: body.require_two_factor,
           graceDays: body.two_factor_grace_days,
           maxTokenLifeDays: body.max_token_life_days,
+          requiresPasskey: body.require_passkey,
         }),
         expectedVersion,
       }),

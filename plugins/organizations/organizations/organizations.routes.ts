@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { SecondFactorDemanded, TokenLifeTooLong } from '../../../core/kernel/access.ts'
+import { PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong } from '../../../core/kernel/access.ts'
 import type { OrgId } from '../../../core/kernel/ids.ts'
 import { PictureRefused } from '../../../core/kernel/picture.ts'
 import {
@@ -192,7 +192,7 @@ export const getPermissionsOfUser = callerRoute({
   description: 'Available to the user, the members of the organization and site admins.',
   params: UserOrgPath,
   ok: json(200, OrganizationPermissions, permissionsExample),
-  failures: [MemberMissing, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
+  failures: [MemberMissing, OrganizationMissing, PasskeyDemanded, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 const organization = { type: 'organization', name: path('orgname') } as const
@@ -287,12 +287,14 @@ export const editPolicies = organizationRoute({
   id: 'organizations.editPolicies',
   method: 'PATCH',
   path: '/orgs/{orgname}/policies',
-  summary: 'Update the entry requirements: a second factor, and the life of access tokens',
+  summary: 'Update the entry requirements: a second factor, passkeys, and the life of access tokens',
   description:
     'Omitted fields do not change. After the grace period, members without a second factor are refused ' +
     'with the code `SecondFactorDemanded`; members are notified by mail at once and three days before. ' +
     'Tokens that live longer than `max_token_life_days` (0: any), including existing ones, are refused ' +
-    'with the code `TokenLifeTooLong`. To require a second factor, the caller must have one.',
+    'with the code `TokenLifeTooLong`. With `require_passkey`, members are refused from the next request on with the ' +
+    'code `PasskeyDemanded` unless a passkey opened their session, and with a token unless they have a passkey. To ' +
+    'require a second factor, the caller must have one; to require passkeys, the caller must have signed in with one.',
   access: requires('can_edit_policies', organizationInPath),
   body: body(EditPoliciesOption, { require_two_factor: true, two_factor_grace_days: 14, max_token_life_days: 90 }),
   ok: versioned(200, OrgPolicies, policiesExample),

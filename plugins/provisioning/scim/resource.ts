@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { ScimType } from '../../../core/formats/scim-types.ts'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
 import { isObject, own, ownObject, withKey } from '../../../core/kernel/json.ts'
 import type { Attribute, ResourceShape } from './attributes.ts'
@@ -8,15 +9,7 @@ import type { Comparison, Filter, FilterValue } from './filter.ts'
 
 /** Why a request is refused: a `scimType` of RFC 7644 §3.12 with a sentence. */
 export interface ScimFault {
-  readonly type:
-    | 'invalidFilter'
-    | 'tooMany'
-    | 'uniqueness'
-    | 'mutability'
-    | 'invalidSyntax'
-    | 'invalidPath'
-    | 'noTarget'
-    | 'invalidValue'
+  readonly type: ScimType
   readonly detail: string
 }
 export type Read<A> = Either<ScimFault, A>

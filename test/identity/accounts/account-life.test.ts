@@ -252,6 +252,7 @@ const sessionOf = async ({ deps }: IdentityFixture, user: User, fill: number): P
     sourceIp: '',
     userAgent: '',
     createdAt: now,
+    proof: undefined,
     idleExpiresAt: later,
     expiresAt: later,
   })

@@ -12,11 +12,15 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
-/** A service whose base URL allows passkeys. Browsers take `localhost` for encrypted. */
-export const startPasskeyService = async (settings: Readonly<Record<string, string>> = {}): Promise<TestService> => {
+/** Settings with a base URL that allows passkeys. Browsers take `localhost` for encrypted. */
+export const passkeySettings = async (): Promise<Readonly<Record<string, string>>> => {
   const port = await freePort()
-  const service = await startService({
-    settings: { MOORAGE_LISTEN: `127.0.0.1:${port}`, MOORAGE_BASE_URL: `http://localhost:${port}`, ...settings },
-  })
-  return { ...service, send: makeSendJson(`http://127.0.0.1:${port}`) }
+  return { MOORAGE_LISTEN: `127.0.0.1:${port}`, MOORAGE_BASE_URL: `http://localhost:${port}` }
+}
+
+/** A service whose base URL allows passkeys. */
+export const startPasskeyService = async (settings: Readonly<Record<string, string>> = {}): Promise<TestService> => {
+  const listening = await passkeySettings()
+  const service = await startService({ settings: { ...listening, ...settings } })
+  return { ...service, send: makeSendJson(`http://${listening['MOORAGE_LISTEN']}`) }
 }

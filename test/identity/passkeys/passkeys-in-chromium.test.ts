@@ -51,8 +51,23 @@ const openPage = async (path: string, options: BrowserContextOptions = {}) => {
   })
   const verifiesUser = (isUserVerified: boolean) =>
     devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
+  /** Whether the user answers each request at once, also the one that autofill waits for. */
+  const answersAtOnce = (enabled: boolean) =>
+    devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
   await page.goto(service.baseUrl + path)
-  return { page, problems, verifiesUser }
+  return { page, problems, verifiesUser, answersAtOnce }
+}
+
+type Opened = Awaited<ReturnType<typeof openPage>>
+
+/** Signs out, and leaves what the autofill offers unanswered. */
+const leave = async ({ page, answersAtOnce }: Pick<Opened, 'page' | 'answersAtOnce'>): Promise<void> => {
+  await answersAtOnce(false)
+  const offered = page.waitForResponse(/signin\/passkey\/request$/)
+  await page.locator('#leave').press('Enter')
+  await page.locator('#sign-in-form:not([hidden])').waitFor()
+  await offered
+  await answersAtOnce(true)
 }
 
 const done = (page: Page, text: string): Promise<void> => page.locator('#message', { hasText: text }).waitFor()
@@ -69,14 +84,13 @@ const addPasskey = async (page: Page, login: string, name: string): Promise<void
 
 test('a user adds a passkey, signs in with it, and removes it with a passkey as proof', async (t) => {
   await makeUser('paula')
-  const { page, problems } = await openPage('/account')
+  const { page, problems, answersAtOnce } = await openPage('/account')
   await addPasskey(page, 'paula', 'Laptop')
-  await page.locator('#leave').click()
-  await page.locator('#sign-in-form:not([hidden])').waitFor()
+  await leave({ page, answersAtOnce })
   await page.locator('#passkey-sign-in').click()
   await page.locator('#parts:not([hidden])').waitFor()
   t.regex(await page.locator('#passkeys').innerText(), /Laptop, added .*, last used /)
-  await page.locator('#passkeys button').click()
+  await page.locator('#passkeys button.danger').click()
   await done(page, 'The passkey is removed.')
   await page.locator('#passkeys li', { hasText: 'No passkeys.' }).waitFor()
   t.deepEqual(problems, [])
@@ -85,13 +99,40 @@ test('a user adds a passkey, signs in with it, and removes it with a passkey as 
 
 test('a passkey replaces the code after the password', async (t) => {
   await makeUser('petra')
-  const { page, problems } = await openPage('/account')
+  const { page, problems, answersAtOnce } = await openPage('/account')
   await addPasskey(page, 'petra', 'Laptop')
-  await page.locator('#leave').click()
+  await leave({ page, answersAtOnce })
   await signInOn(page, 'petra', password)
   await page.locator('#code-form:not([hidden])').waitFor()
   await page.locator('#passkey-factor').click()
   await page.locator('#parts:not([hidden])').waitFor()
+  t.deepEqual(problems, [])
+  await page.context().close()
+})
+
+test('the autofill of the name offers passkeys', async (t) => {
+  await makeUser('peggy')
+  const { page, problems } = await openPage('/account')
+  await addPasskey(page, 'peggy', 'Laptop')
+  const signedIn = page.waitForResponse(/signin\/passkey$/)
+  await page.locator('#leave').click()
+  t.is((await signedIn).status(), 200)
+  await page.locator('#parts:not([hidden])').waitFor()
+  t.deepEqual(problems, [])
+  await page.context().close()
+})
+
+test('a passkey is renamed on the account page', async (t) => {
+  await makeUser('pilar')
+  const { page, problems } = await openPage('/account')
+  await addPasskey(page, 'pilar', 'Laptop')
+  await page.getByRole('button', { name: 'Rename: Laptop' }).click()
+  t.is(await page.evaluate<string>('document.activeElement.id'), 'passkey-new-name')
+  await page.locator('#passkey-new-name').fill('Office laptop')
+  await page.keyboard.press('Enter')
+  await done(page, 'The passkey is renamed.')
+  await page.locator('#passkeys li', { hasText: 'Office laptop' }).waitFor()
+  t.is(await page.locator('#rename-form:not([hidden])').count(), 0)
   t.deepEqual(problems, [])
   await page.context().close()
 })
@@ -113,10 +154,9 @@ test('an authenticator that does not verify its user is of no use on the pages',
 
 test('the passkey controls work with the keyboard alone', async (t) => {
   await makeUser('kira')
-  const { page } = await openPage('/account')
+  const { page, answersAtOnce } = await openPage('/account')
   await addPasskey(page, 'kira', 'Laptop')
-  await page.locator('#leave').press('Enter')
-  await page.locator('#sign-in-form:not([hidden])').waitFor()
+  await leave({ page, answersAtOnce })
   await page.locator('#sign-in-form button[type=submit]').focus()
   await page.keyboard.press('Tab')
   t.is(await page.evaluate<string>('document.activeElement.id'), 'passkey-sign-in')

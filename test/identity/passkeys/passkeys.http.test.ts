@@ -296,6 +296,19 @@ test('a passkey can be remembered like a password', async (t) => {
   t.is(resumed.json.login, 'remembered')
 })
 
+test('a passkey is renamed by its owner alone', async (t) => {
+  const { token, key } = await withPasskey('renamer')
+  const other = await makeUser('bystander')
+  const rename = (of: string, name: string) => send('PATCH', `${keys}/keys/${key.ID}`, { token: of, body: { name } })
+  t.like((await rename(token, ' Office laptop ')).json, { ID: key.ID, Name: 'Office laptop' })
+  t.is((await rename(other, 'Mine')).status, 404)
+  for (const name of ['', ' ', 'x'.repeat(101)]) t.is((await rename(token, name)).status, 422, name)
+  const [listed] = (await send('GET', `${keys}/keys`, { token })).json as Record<string, unknown>[]
+  t.is(listed?.['Name'], 'Office laptop')
+  const [audited] = await auditOf('renamer', 'passkey.renamed')
+  t.deepEqual(audited?.changes, { passkey: 'Office laptop', passkey_before: 'Laptop' })
+})
+
 test('an account that may not sign in is refused', async (t) => {
   const { authenticator } = await withPasskey('shut')
   const body = { prohibit_login: true, source_id: 0, login_name: 'shut' }

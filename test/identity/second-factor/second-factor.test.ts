@@ -66,6 +66,7 @@ const sessionsOf = async ({ deps }: IdentityFixture, user: User, count: number):
       sourceIp: '192.0.2.1',
       userAgent: '',
       createdAt: now,
+      proof: undefined,
       idleExpiresAt: later,
       expiresAt: later,
     })

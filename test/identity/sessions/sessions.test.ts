@@ -362,6 +362,7 @@ const sessionOf = (fixture: IdentityFixture, user: User, lifeSeconds: number, re
     sourceIp: '',
     userAgent: '',
     createdAt: at(fixture, 0),
+    proof: undefined,
     idleExpiresAt: at(fixture, Math.min(3600, lifeSeconds)),
     expiresAt: at(fixture, lifeSeconds),
     ...(rememberedId === undefined ? {} : { rememberedId }),
@@ -374,6 +375,7 @@ const rememberedOf = (fixture: IdentityFixture, user: User, lifeSeconds: number)
     sourceIp: '',
     userAgent: '',
     createdAt: at(fixture, 0),
+    proof: undefined,
     expiresAt: at(fixture, lifeSeconds),
   })
 

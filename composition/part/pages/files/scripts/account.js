@@ -95,6 +95,30 @@ const proofFrom = async (passwordId, codeId) => {
   return passkey && { passkey }
 }
 
+/** The passkey that is being renamed. */
+let renamed
+
+const beginRename = (id, name) => {
+  renamed = id
+  byId('passkey-new-name').value = name
+  byId('rename-form').hidden = false
+  byId('passkey-new-name').focus()
+  byId('passkey-new-name').select()
+}
+
+const endRename = () => {
+  renamed = undefined
+  byId('rename-form').hidden = true
+}
+
+onSubmit('rename-form', async () => {
+  const name = byId('passkey-new-name').value.trim()
+  if ((await act('The passkey is renamed.', 'PATCH', webauthn + '/keys/' + renamed, { name })) === undefined) return
+  endRename()
+  await showFactor()
+})
+byId('rename-cancel').addEventListener('click', endRename)
+
 const showFactor = async () => {
   const [{ json }, keys] = await Promise.all([ask('GET', settings + '/security'), list(webauthn + '/keys')])
   const hasApp = json.twoFAEnrolled === true
@@ -112,6 +136,7 @@ const showFactor = async () => {
     ]
     return row(
       facts.join(', '),
+      button('Rename', Name, () => beginRename(ID, Name)),
       button('Remove', Name, async () => {
         const proof = await proofFrom('passkey-password', 'passkey-code')
         if (proof === undefined) return
@@ -149,7 +174,8 @@ const showLinks = async () => {
 
 onSubmit('link-form', async () => {
   const id = Number(byId('link-provider').value)
-  const proof = { password: byId('link-password').value, passCode: byId('link-code').value.trim() }
+  const proof = await proofFrom('link-password', 'link-code')
+  if (proof === undefined) return
   if (byId('link-act').value === 'link') {
     const problem = await beginAt(id, proof, '/user/oauth2/' + id + '/link')
     if (problem !== undefined) tell(problem, true)

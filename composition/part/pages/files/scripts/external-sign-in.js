@@ -1,5 +1,5 @@
 import { ask, byId, showOnly, tell } from './kit.js'
-import { onCode } from './sign-in-form.js'
+import { onSecondFactor } from './sign-in-form.js'
 
 // The page is at /user/oauth2/ID/callback: the provider sends the browser here with its answer.
 const id = location.pathname.split('/')[3]
@@ -15,7 +15,7 @@ const refuse = (message) => {
 /** Continues with the account, where a link was asked for, or to the page of a signed-in user. */
 const goOn = ({ json }) => location.replace(json.is_link ? '/account' : '/sign-in')
 
-onCode(id, goOn, refuse)
+onSecondFactor(id, goOn, refuse)
 
 const sent = Object.fromEntries(
   ['state', 'code', 'iss', 'error'].filter((name) => answer.has(name)).map((name) => [name, answer.get(name)]),
@@ -28,6 +28,6 @@ else {
   if (reply.status === 200) goOn(reply)
   else if (reply.status === 405 && reply.json.code === 'SecondFactorNeeded') {
     showOnly('code-form')
-    tell('Your identity provider let you in. Enter a one-time code of this account too.')
+    tell('Your identity provider let you in. Enter a one-time code of this account too, or use a passkey.')
   } else refuse(reply.message)
 }

@@ -1,8 +1,11 @@
 import { ask, byId, onSubmit, showOnly, tell } from './kit.js'
-import { hasPasskeySupport, onPress, usePasskey } from './passkeys.js'
+import { endAutofill, hasPasskeySupport, offerByAutofill, onPress, usePasskey } from './passkeys.js'
 
 const parts = ['sign-in-form', 'code-form', 'change-form']
-const showPart = (id) => showOnly(id, ...parts.filter((part) => part !== id))
+const showPart = (id) => {
+  endAutofill()
+  showOnly(id, ...parts.filter((part) => part !== id))
+}
 const forget = () => {
   for (const part of parts) byId(part).reset()
   askPassword(false)
@@ -29,16 +32,28 @@ export const beginAt = async (id, body = {}, path = '/user/oauth2/' + id) => {
   return undefined
 }
 
-/** Lets the form of the code complete a sign-in with an identity provider. */
-export const onCode = (id, onDone, onRefused) =>
-  onSubmit('code-form', async () => {
-    const reply = await ask('POST', '/user/oauth2/' + id + '/twofa', { passCode: byId('one-time-code').value.trim() })
-    byId('one-time-code').value = ''
+/** Lets the form of the code, or a passkey, complete a sign-in with an identity provider. */
+export const onSecondFactor = (id, onDone, onRefused) => {
+  /** Sends the second factor. `wrong` is what to say if it is not accepted. */
+  const finishWith = async (factor, wrong) => {
+    const reply = await ask('POST', '/user/oauth2/' + id + '/twofa', factor)
     if (reply.status === 200) return onDone(reply)
-    if (reply.status === 401) return tell(wrongCode, true)
+    if (reply.status === 401) return tell(wrong, true)
     byId('code-form').hidden = true
     onRefused(reply.message)
+  }
+  onSubmit('code-form', async () => {
+    const passCode = byId('one-time-code').value.trim()
+    byId('one-time-code').value = ''
+    await finishWith({ passCode }, wrongCode)
   })
+  for (const choice of document.querySelectorAll('.passkey')) choice.hidden = !hasPasskeySupport
+  onPress(byId('passkey-factor'), async () => {
+    const passkey = await usePasskey('/user/signin/passkey/request')
+    if (passkey !== undefined)
+      await finishWith({ passkey }, 'This passkey was not accepted. It may be of another account.')
+  })
+}
 
 /** Shows a button for each identity provider of the site. */
 const showProviders = async () => {
@@ -82,6 +97,9 @@ const callerOf = async () => {
   return undefined
 }
 
+/** Offers passkeys in the field of the name. */
+let offerAgain = () => undefined
+
 /** Asks for name, password and code if they are needed, and then calls `onSignedIn` with the name of the user. */
 export const signIn = async (onSignedIn) => {
   const goOn = async () => {
@@ -119,22 +137,38 @@ export const signIn = async (onSignedIn) => {
     })
     byId('one-time-code').value = ''
     if (answer.status === 200) return goOn()
-    if (answer.status === 404) showPart('sign-in-form')
+    if (answer.status === 404) {
+      showPart('sign-in-form')
+      void offerAgain()
+    }
     // The message of the service is for programs: it names a header.
     tell(answer.status === 401 ? wrongCode : answer.message, true)
   })
   for (const choice of document.querySelectorAll('.passkey')) choice.hidden = !hasPasskeySupport
-  const signInByPasskey = async (path, body) => {
-    const passkey = await usePasskey('/user/signin/passkey/request')
-    if (passkey === undefined) return
-    const answer = await ask('POST', path, { ...body, passkey })
-    if (answer.status === 200) return goOn()
-    tell(answer.status === 401 ? 'This passkey was not accepted. It may be of another account.' : answer.message, true)
+  const challenge = '/user/signin/passkey/request'
+  /** Returns whether the user is signed in. */
+  const sendPasskey = async (path, body, passkey) => {
+    const answer = passkey && (await ask('POST', path, { ...body, passkey }))
+    if (answer?.status === 200) {
+      await goOn()
+      return true
+    }
+    if (answer)
+      tell(
+        answer.status === 401 ? 'This passkey was not accepted. Try again, or use another one.' : answer.message,
+        true,
+      )
+    return false
   }
-  onPress(byId('passkey-sign-in'), () =>
-    signInByPasskey('/user/signin/passkey', { remember: byId('remember').checked }),
+  const sendAlone = (passkey) => sendPasskey('/user/signin/passkey', { remember: byId('remember').checked }, passkey)
+  // The challenge is valid for five minutes. A passkey that is chosen later is refused, and offered again.
+  offerAgain = () => offerByAutofill(challenge, async (passkey) => (await sendAlone(passkey)) || offerAgain())
+  onPress(byId('passkey-sign-in'), async () => {
+    if (!(await sendAlone(await usePasskey(challenge)))) void offerAgain()
+  })
+  onPress(byId('passkey-factor'), async () =>
+    sendPasskey('/user/signin/twofa', credentials(), await usePasskey(challenge)),
   )
-  onPress(byId('passkey-factor'), () => signInByPasskey('/user/signin/twofa', credentials()))
   onSubmit('change-form', async () => {
     const [old_password, password, retype] = [
       byId('old-password').value,
@@ -146,7 +180,9 @@ export const signIn = async (onSignedIn) => {
     await goOn()
   })
   await goOn()
-  if (!byId('sign-in-form').hidden) await showProviders()
+  if (byId('sign-in-form').hidden) return
+  void offerAgain()
+  await showProviders()
 }
 
 /** Ends the session, also at the identity provider that opened it, and shows the first form. */
@@ -158,5 +194,6 @@ export const signOut = async () => {
   if (url.startsWith('http')) return location.assign(url)
   forget()
   showPart('sign-in-form')
+  void offerAgain()
   tell('Signed out.')
 }
