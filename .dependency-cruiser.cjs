@@ -7,7 +7,7 @@ const ranks = [
   ['organizations'],
   ['authz'],
   ['audit', 'provisioning', 'tasks', 'bus'],
-  ['identity-providers'],
+  ['authorization-server', 'identity-providers'],
   ['clusters'],
   ['cluster-tasks'],
   ['clouds', 'packages'],

@@ -66,6 +66,7 @@ const browserGlobals = Object.fromEntries(
     'location',
     'navigator',
     'PublicKeyCredential',
+    'sessionStorage',
     'setTimeout',
     'DOMParser',
     'URL',

@@ -31,6 +31,7 @@ const parts = [
   { load: () => import('./parts/provisioning.ts') },
   { load: () => import('./parts/bus/part.ts'), commands: busCommands },
   { load: () => import('./parts/identity-providers/part.ts') },
+  { load: () => import('./parts/authorization-server/part.ts') },
   { load: () => import('./parts/tasks/part.ts'), commands: tasksCommands },
   { load: () => import('./parts/clusters/part.ts'), commands: kubeconfigCommands },
   { load: () => import('./parts/hubs/spokes.ts') },

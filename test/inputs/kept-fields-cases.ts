@@ -32,6 +32,12 @@ export const notTried: OfFields<string> = {
   'identityProviders.setSiteLocalSignIn': 'needs a session of a provider: test/identity-providers',
   'identityProviders.createApp': 'knows two providers by name: test/identity-providers',
   'identityProviders.changeApp': 'shows no secret, and its name is in the path: test/identity-providers',
+  'authorizationServer.createApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.changeApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.createOrgApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.changeOrgApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.createSiteApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.changeSiteApplication': 'shows lines as lists: test/authorization-server',
   'identity.createToken': 'makes a credential, whose fields test/identity reads back by its uses',
   'identity.createSettingsToken': 'makes a credential, whose fields test/identity reads back by its uses',
 }
