@@ -45,6 +45,7 @@ const features = ({ pages }: ConfigurationDeps): Configuration['features'] => ({
       return { ip: sourceIp, ua: userAgent }
     },
   },
+  clientCredentials: { enabled: true },
   backchannelLogout: { enabled: true },
   rpInitiatedLogout: {
     enabled: true,
@@ -123,6 +124,7 @@ export const configurationOf = (deps: ConfigurationDeps, keys: KeysInUse): Confi
   ttl: {
     AccessToken: hour,
     AuthorizationCode: 60,
+    ClientCredentials: hour,
     DeviceCode: 600,
     Grant: 180 * day,
     IdToken: hour,

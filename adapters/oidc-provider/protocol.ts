@@ -105,8 +105,8 @@ const countRequests = (provider: Provider, { counters, log }: ProtocolDeps): voi
 }
 
 /** What makes the value of a token. It is part of no documented interface: a test of the flow fails without it. */
-interface TokenPrototype {
-  generateTokenId(): string
+interface TokenClass {
+  readonly prototype: { generateTokenId(): string }
 }
 
 /** Returns the library as set up for the keys in use, made again when they change. */
@@ -140,11 +140,12 @@ const makeProvider = (
       },
     })
     // Access tokens are those of the API.
-    const { prototype } = provider.AccessToken as unknown as { readonly prototype: TokenPrototype }
-    const decideFormat = prototype.generateTokenId
-    prototype.generateTokenId = function generateTokenId() {
-      decideFormat.call(this)
-      return deps.newAccessToken()
+    for (const { prototype } of [provider.AccessToken, provider.ClientCredentials] as unknown as TokenClass[]) {
+      const decideFormat = prototype.generateTokenId
+      prototype.generateTokenId = function generateTokenId() {
+        decideFormat.call(this)
+        return deps.newAccessToken()
+      }
     }
     countRequests(provider, deps)
     made = { revision: keys.revision, provider, answer: provider.callback() }

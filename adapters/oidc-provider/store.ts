@@ -12,7 +12,7 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 /** Metadata of our own at a client. */
 export const trustedProperty = 'is_trusted'
 
-const metadataOf = ({ name, clientId, isPublic, isTrusted, addresses }: Application): AllClientMetadata => {
+const metadataOf = ({ name, clientId, isPublic, isTrusted, addresses, robotId }: Application): AllClientMetadata => {
   const { redirectUris, postLogoutRedirectUris, backChannelLogoutUri } = addresses
   const hasRedirect = redirectUris.length > 0
   return {
@@ -22,7 +22,12 @@ const metadataOf = ({ name, clientId, isPublic, isTrusted, addresses }: Applicat
     redirect_uris: [...redirectUris],
     post_logout_redirect_uris: [...postLogoutRedirectUris],
     response_types: hasRedirect ? ['code'] : [],
-    grant_types: [...(hasRedirect ? ['authorization_code'] : []), 'refresh_token', deviceGrant],
+    grant_types: [
+      ...(hasRedirect ? ['authorization_code'] : []),
+      'refresh_token',
+      deviceGrant,
+      ...(robotId === undefined ? [] : ['client_credentials']),
+    ],
     token_endpoint_auth_method: isPublic ? 'none' : 'client_secret_basic',
     // The library demands one. Only digests are stored: `compareClientSecret` is our own.
     ...(isPublic ? {} : { client_secret: 'a digest is compared' }),

@@ -5,12 +5,14 @@ import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { isSameJson } from '../kernel/json.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { PictureMaker } from '../kernel/picture.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Entropy, Secret } from '../kernel/secret.ts'
 import { randomBase62, secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { RobotStore } from '../organizations/ports.ts'
 import { auditOfApplication } from './audit.ts'
 import { ApplicationChanged, ApplicationMissing, ApplicationRefused } from './failures.ts'
 import type { ApplicationStore, AuthorizationServerStores } from './ports.ts'
@@ -37,6 +39,8 @@ export interface ApplicationForm {
   readonly postLogoutRedirectUri: string | undefined
   readonly backChannelLogoutUri: string | undefined
   readonly isPublic: boolean | undefined
+  /** 0: none. */
+  readonly robotId: number | undefined
   /** Empty bytes remove it. */
   readonly logo: Uint8Array | undefined
 }
@@ -54,6 +58,7 @@ const ownerOf = ({ orgId, userId }: OwnerFields): ApplicationOwner => orgId ?? u
 const applicationMissing = (): Failure<'ApplicationMissing'> => ApplicationMissing('The application does not exist.')
 
 type Read = Pick<Application, 'addresses' | 'isPublic' | 'name'>
+type Shown = Read & Pick<Application, 'robotId'>
 
 const linesOf = (text: string): readonly string[] =>
   text
@@ -143,6 +148,7 @@ export const makeShowApplication =
 export interface ChangeApplicationDeps extends ReadDeps {
   readonly unitOfWork: UnitOfWork<AuthorizationServerStores>
   readonly pictures: PictureMaker
+  readonly robots: Pick<RobotStore, 'find'>
   readonly digest: TokenDigest
   readonly entropy: Entropy
   readonly clock: Clock
@@ -150,12 +156,33 @@ export interface ChangeApplicationDeps extends ReadDeps {
 
 type SaveFailure = Failure<'ApplicationRefused'> | Failure<'PictureRefused'>
 
-const shown = ({ addresses, isPublic }: Read) => ({
+const shown = ({ addresses, isPublic, robotId }: Shown) => ({
+  robot: robotId ?? 0,
   is_public: isPublic,
   redirect_uris: addresses.redirectUris,
   post_logout_redirect_uris: addresses.postLogoutRedirectUris,
   back_channel_logout_uri: addresses.backChannelLogoutUri,
 })
+
+/** Returns the robot account as which the application acts: one of the organization that owns the application. */
+const robotOf = async (
+  { robots }: ChangeApplicationDeps,
+  { orgId }: OwnerFields,
+  { isPublic }: Read,
+  sent: number | undefined,
+  before: UserId | undefined,
+): Outcome<Failure<'ApplicationRefused'>, UserId | undefined> => {
+  if (sent === undefined) return right(before)
+  if (sent === 0) return right(undefined)
+  const robot = orgId === undefined || isPublic ? undefined : await robots.find(orgId, sent as UserId)
+  return robot === undefined
+    ? left(
+        ApplicationRefused(
+          'robotId: must be a robot account of the organization that owns the application, which keeps a secret.',
+        ),
+      )
+    : right(robot.id)
+}
 
 const logoOf = async (
   { pictures }: ChangeApplicationDeps,
@@ -177,6 +204,8 @@ export const makeCreateApplication =
     if (isLeft(read)) return read
     const logo = await logoOf(deps, form.logo, undefined)
     if (isLeft(logo)) return logo
+    const robotId = await robotOf(deps, owner, read.right, form.robotId, undefined)
+    if (isLeft(robotId)) return robotId
     const value = read.right.isPublic ? undefined : randomBase62(deps.entropy, secretLength)
     return deps.unitOfWork.run<SaveFailure, CreatedApplication>(call, async ({ applications, audit }) => {
       if ((await applications.count(ownerOf(owner))) >= maxApplications)
@@ -185,6 +214,7 @@ export const makeCreateApplication =
         ...read.right,
         owner,
         logo: logo.right,
+        robotId: robotId.right,
         clientId: randomBase62(deps.entropy, clientIdLength),
         secretHash: value === undefined ? undefined : deps.digest.digest(value),
         formerSecretHash: undefined,
@@ -220,8 +250,10 @@ export const makeReplaceApplication =
     if (isLeft(read)) return read
     const logo = await logoOf(deps, form.logo, before.logo)
     if (isLeft(logo)) return logo
+    const robotId = await robotOf(deps, before, read.right, form.robotId, before.robotId)
+    if (isLeft(robotId)) return robotId
     return deps.unitOfWork.run<ReplaceFailure, Application>(call, async ({ applications, audit }) => {
-      const content = { ...before, ...read.right, logo: logo.right }
+      const content = { ...before, ...read.right, logo: logo.right, robotId: robotId.right }
       if (!(await applications.replace(before, content, deps.clock.now()))) return left(changed())
       const application = await applications.find(owner, id)
       if (application === undefined) return left(changed())

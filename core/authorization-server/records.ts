@@ -20,7 +20,7 @@ import type {
   SessionCaller,
 } from './ports.ts'
 import { applicationTokenName } from './ports.ts'
-import { accessWords, offlineScope } from './scopes.ts'
+import { accessWords, offlineScope, robotWords } from './scopes.ts'
 import type { Application, FoundRecord, ProtocolRecord } from './types.ts'
 
 export interface RecordDeps {
@@ -127,6 +127,19 @@ const makeIssue = ({ clock, digest, entropy, unitOfWork }: RecordDeps) => {
         await stores.records.save({ ...row, ...(await holdGrant(stores, application, caller, row, scopes)) })
         return right(undefined)
       }),
+    /** The token of an application that acts for itself, as its robot account. */
+    ownToken: (application: Application, row: Row, value: string, scopes: readonly string[]) =>
+      unitOfWork.run<never, void>(ownCall('authorizationServer.issueToken'), async (stores) => {
+        const { robotId: userId } = application
+        if (userId === undefined) throw new Error('an application without a robot account gets no token of its own')
+        await stores.tokens.lockOwner(userId)
+        const { expiresAt } = row
+        const scopeWords = robotWords(scopes)
+        const content = { userId, hash: digest.digest(value), scopeWords, expiresAt, sessionId: undefined }
+        const tokenId = await insertToken(stores, application, content)
+        await stores.records.save({ ...row, userId, tokenId })
+        return right(undefined)
+      }),
     /** The token of an access that has ended while it was on its way is answered, and opens nothing. */
     token: (application: Application, userId: UserId, row: Row, value: string, scopes: readonly string[]) =>
       unitOfWork.run<never, void>(ownCall('authorizationServer.issueToken'), async (stores) => {
@@ -206,6 +219,8 @@ export const makeProtocolRecords = (deps: RecordDeps): ProtocolRecords => {
       sealed: await secretBox.seal(secret(toWireJson(content)), placeOf(idHash)),
       expiresAt: laterBySeconds(clock.now(), seconds),
     }
+    if (kind === 'ClientCredentials' && application !== undefined)
+      return void (await issue.ownToken(application, row, id, wordsIn(textAt(content, 'scope'))))
     if (kind !== 'Grant' && kind !== 'AccessToken') return records.save(row)
     if (application === undefined || userId === undefined) throw new Error(`a ${kind} has no application or no person`)
     if (kind === 'AccessToken')

@@ -50,3 +50,9 @@ export const knownScopes = (scopes: readonly string[]): readonly string[] =>
 /** Returns what an access token with these scopes may do in the API. */
 export const accessWords = (scopes: readonly string[]): readonly string[] =>
   accessScopes.filter((scope) => scopes.includes(scope))
+
+const notOfRobots: readonly string[] = ['write:user', 'read:admin', 'write:admin']
+
+/** Returns what the token of an application that acts as a robot account may do: what tokens of robots may. */
+export const robotWords = (scopes: readonly string[]): readonly string[] =>
+  accessWords(scopes).filter((scope) => !notOfRobots.includes(scope))

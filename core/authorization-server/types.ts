@@ -36,6 +36,8 @@ export interface Application extends ApplicationSecrets {
   /** A site admin vouches for it: people are not asked for consent. */
   readonly isTrusted: boolean
   readonly addresses: ApplicationAddresses
+  /** The robot account as which the application acts for itself; only one of an organization has one. */
+  readonly robotId: UserId | undefined
   /** A PNG; undefined if there is none. */
   readonly logo: Uint8Array | undefined
   readonly createdAt: Date
@@ -43,7 +45,8 @@ export interface Application extends ApplicationSecrets {
   readonly version: number
 }
 
-export type ApplicationContent = Pick<Application, 'addresses' | 'isPublic' | 'logo' | 'name'> & ApplicationSecrets
+export type ApplicationContent = Pick<Application, 'addresses' | 'isPublic' | 'logo' | 'name' | 'robotId'> &
+  ApplicationSecrets
 
 export type ConsentId = Brand<number, 'ConsentId'>
 

@@ -27,6 +27,7 @@ export const applicationWire = (application: Application, secret?: Secret) => ({
   backChannelLogoutURI: application.addresses.backChannelLogoutUri,
   isPublic: application.isPublic,
   isTrusted: application.isTrusted,
+  robotId: application.robotId ?? 0,
   logo: logoUrl(application.logo),
   createdAt: unixSeconds(application.createdAt),
   updatedAt: unixSeconds(application.updatedAt),
@@ -38,6 +39,7 @@ interface SentForm {
   readonly postLogoutRedirectUri?: string | undefined
   readonly backChannelLogoutUri?: string | undefined
   readonly isPublic?: boolean | 'true' | 'false' | undefined
+  readonly robotId?: number | undefined
   readonly logo?: Uint8Array | '' | undefined
 }
 
@@ -47,6 +49,7 @@ export const formOf = ({ isPublic, logo, ...sent }: SentForm): ApplicationForm =
   postLogoutRedirectUri: sent.postLogoutRedirectUri,
   backChannelLogoutUri: sent.backChannelLogoutUri,
   isPublic: isPublic === undefined ? undefined : isPublic === true || isPublic === 'true',
+  robotId: sent.robotId,
   logo: logo === '' ? new Uint8Array() : logo,
 })
 

@@ -19,6 +19,7 @@ import { TokenDigestPort } from '../../core/identity/ports.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import { PictureMakerPort } from '../../core/kernel/picture.ts'
 import { EntropyPort } from '../../core/kernel/secret.ts'
+import { RobotStorePort } from '../../core/organizations/ports.ts'
 import { orgOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -53,6 +54,7 @@ const needs = {
   digest: TokenDigestPort,
   entropy: EntropyPort,
   pictures: PictureMakerPort,
+  robots: RobotStorePort,
   unitOfWork: AuthorizationServerUnitOfWorkPort,
 } as const
 

@@ -49,6 +49,7 @@ const example = {
   backChannelLogoutURI: '',
   isPublic: false,
   isTrusted: false,
+  robotId: 0,
   logo: '',
   createdAt: 1_795_651_200,
   updatedAt: 1_795_651_200,

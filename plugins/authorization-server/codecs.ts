@@ -11,6 +11,7 @@ import {
   OrgPathName,
   pathId,
   plainValue,
+  QueryInt,
   request,
   SafeInteger,
   textLines,
@@ -52,6 +53,11 @@ export const OAuth2ApplicationParams = request(
       optional(t.union([t.boolean, t.literal('true'), t.literal('false')])),
       'Whether it runs on machines of its users and keeps no secret, as a command line does. It cannot be changed.',
     ),
+    robotId: described(
+      optional(t.union([SafeInteger, QueryInt])),
+      'The id of a robot account of the organization, as which the application acts for itself (client credentials); 0 ' +
+        'for none. Applications of users and of the site have none.',
+    ),
     logo: described(
       optional(t.union([Base64Bytes, t.literal('')])),
       'A picture, at most 3 MiB. An empty one removes it.',
@@ -74,6 +80,7 @@ export const OAuth2Application = answer(
     backChannelLogoutURI: described(t.string, 'Where the end of a session is reported; empty for nowhere.'),
     isPublic: described(t.boolean, 'Whether it keeps no secret.'),
     isTrusted: described(t.boolean, 'Whether a site admin vouches for it: people are not asked for consent.'),
+    robotId: described(SafeInteger, 'The id of the robot account as which it acts for itself; 0 if it does not.'),
     logo: described(t.string, 'The picture as a data URL; empty if there is none.'),
     createdAt: described(SafeInteger, 'When it was registered, in seconds since the epoch.'),
     updatedAt: described(SafeInteger, 'When it was changed, in seconds since the epoch.'),

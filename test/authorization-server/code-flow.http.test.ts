@@ -212,3 +212,25 @@ test('an application is registered, changed and shown as it was sent', async (t)
   for (const redirectUri of ['http://evil.test/', 'https://x.test/#a', 'javascript:alert(1)'])
     t.is((await fixture.as('cleo', 'POST', path, { name: 'No', redirectUri })).status, 422)
 })
+
+test('an application of an organization acts for itself as a robot account', async (t) => {
+  const path = '/orgs/acme/applications/oauth2'
+  const robot = (await fixture.as('ada', 'POST', '/orgs/acme/robots', { name: 'deployer', description: '' })).json.id
+  const application = await fixture.register('ada', { redirectUri: '', robotId: robot }, path)
+  const config = await fixture.configOf(application)
+  const scope = 'read:user write:cluster write:admin'
+  const tokens = await client.clientCredentialsGrant(config, { scope })
+  const shown = await user(tokens.access_token)
+  t.is(shown.json.login, 'acme+deployer')
+  t.is((await fixture.service.send('GET', '/api/v1/admin/users', { token: tokens.access_token })).status, 403)
+  t.is((await client.tokenIntrospection(config, tokens.access_token)).active, true)
+  await fixture.as('ada', 'PATCH', '/orgs/acme/robots/deployer', { active: false })
+  t.is((await user(tokens.access_token)).status, 401)
+  t.is((await fixture.as('eve', 'POST', '/orgs/evil/applications/oauth2', { name: 'x', robotId: robot })).status, 422)
+  t.is(
+    (await fixture.as('ada', 'POST', '/user/settings/applications/oauth2', { name: 'x', robotId: robot })).status,
+    422,
+  )
+  const plain = await fixture.configOf(await fixture.register('ada', {}, path))
+  t.not(await isRefused(client.clientCredentialsGrant(plain, { scope })), 'accepted')
+})

@@ -7,7 +7,7 @@ import type { ServiceAnswer } from '../support/send-json.ts'
 import type { ServiceOptions } from '../support/service.ts'
 
 /** The password of every person of the fixture. */
-const password = 'a long passphrase of ours'
+export const password = 'a long passphrase of ours'
 
 export const redirectUri = 'https://app.example.com/callback'
 

@@ -55,6 +55,16 @@ export const sample = defineSample({
     'application of the site': { id: 1 },
     'any application': { id: ownId },
   }),
+  bodies: {
+    'authorizationServer.createOrgApplication': (mine, theirs) => ({
+      own: { ...form, robotId: mine.id('robot_ac') },
+      robotId: { ...form, robotId: theirs.id('robot_ac') },
+    }),
+    'authorizationServer.changeOrgApplication': (mine, theirs) => ({
+      own: { robotId: mine.id('robot_ac') },
+      robotId: { robotId: theirs.id('robot_ac') },
+    }),
+  },
   sendsExample: (id) => id.startsWith('authorizationServer.'),
   secrets: ({ ownSecret }) => [ownSecret],
   tables: (made, tenant) => ({

@@ -13,7 +13,7 @@ const ownerKeyOf = (owner: ApplicationOwner): number => owner ?? 0
 
 const shown = without(oauthApplications, 'ownerKey')
 const owned = pick(oauthApplications, 'ownerKey', 'id')
-const content = pick(oauthApplications, 'name', 'addresses', 'logo')
+const content = pick(oauthApplications, 'name', 'addresses', 'logo', 'robotId')
 const secrets = pick(oauthApplications, 'secretHash', 'formerSecretHash', 'formerSecretUntil')
 const versioned = { ...pick(oauthApplications, 'id', 'version'), at: oauthApplications.updatedAt }
 
@@ -75,8 +75,8 @@ export const makeSqlApplicationStore = (db: SqlDatabase): ((runner: SqlRunner) =
       const row = { ...application, ...owner, ownerKey, updatedAt: application.createdAt }
       return (await runner.run(s.insert, row)).insertId as ApplicationId
     },
-    async replace({ id, version }, { name, addresses, logo }, at) {
-      return (await runner.run(s.replace, { id, version, name, addresses, logo, at })).affected > 0
+    async replace({ id, version }, { name, addresses, logo, robotId }, at) {
+      return (await runner.run(s.replace, { id, version, name, addresses, logo, robotId, at })).affected > 0
     },
     async replaceSecrets({ id, version }, { secretHash, formerSecretHash, formerSecretUntil }, at) {
       const binds = { id, version, secretHash, formerSecretHash, formerSecretUntil, at }

@@ -19,6 +19,7 @@ const applications = (knex: Knex, dialect: Dialect): Promise<void> =>
     fixedBytes(table, dialect, 'secret_hash', 32).nullable()
     fixedBytes(table, dialect, 'former_secret_hash', 32).nullable()
     instant(table, 'former_secret_until').nullable()
+    table.bigInteger('robot_id').nullable().unsigned().references('users.id').onDelete('SET NULL')
     longBytes(table, dialect, 'logo').nullable()
     instant(table, 'created_at').notNullable()
     instant(table, 'updated_at').notNullable()
@@ -26,6 +27,7 @@ const applications = (knex: Knex, dialect: Dialect): Promise<void> =>
     table.index(['owner_key', 'id'])
     table.index(['user_id'])
     table.index(['org_id'])
+    table.index(['robot_id'])
   })
 
 const consents = (knex: Knex, dialect: Dialect): Promise<void> =>

@@ -30,6 +30,7 @@ export const oauthApplications = table('oauth_applications', {
   secretHash: nullable(fixedBytes(32)),
   formerSecretHash: nullable(fixedBytes(32)),
   formerSecretUntil: nullable(instant()),
+  robotId: nullable(id<UserId>()),
   logo: nullable(longBytes()),
   createdAt: instant(),
   updatedAt: instant(),
