@@ -116,8 +116,7 @@ const makeIssue = ({ clock, digest, entropy, unitOfWork }: RecordDeps) => {
     grantHash: Uint8Array | undefined,
   ): Promise<FoundRecord | undefined> => {
     const grant = grantHash === undefined ? undefined : await stores.records.lock(grantHash)
-    if (grant === undefined || grant.expiresAt.getTime() <= clock.now().getTime()) return undefined
-    return grant.tokenId !== undefined && !grant.hasToken ? undefined : grant
+    return grant !== undefined && isLiving(grant, clock.now()) ? grant : undefined
   }
 
   return {
@@ -176,6 +175,13 @@ const makeRevoke =
     })
   }
 
+/**
+ * Reports whether the access that a record stands for has not ended. Codes and tokens that have expired are returned:
+ * the protocol has answers of its own for them.
+ */
+const isLiving = ({ kind, expiresAt, tokenId, hasToken }: FoundRecord, now: Date): boolean =>
+  (tokenId === undefined || hasToken) && (kind !== 'Grant' || expiresAt.getTime() > now.getTime())
+
 const userIn = (content: FreeObject): UserId | undefined => {
   const subject = Number(textAt(content, 'accountId'))
   return Number.isSafeInteger(subject) && subject > 0 ? (subject as UserId) : undefined
@@ -193,7 +199,7 @@ export const makeProtocolRecords = (deps: RecordDeps): ProtocolRecords => {
   }
 
   const opened = async (record: FoundRecord): Promise<FreeObject | undefined> => {
-    if (record.tokenId !== undefined && !record.hasToken) return undefined
+    if (!isLiving(record, clock.now())) return undefined
     const content = fromWireJson((await secretBox.open(record.sealed, placeOf(record.idHash))).reveal())
     if (!isObject(content)) return undefined
     const { consumedAt } = record

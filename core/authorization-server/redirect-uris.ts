@@ -14,7 +14,7 @@ const urlOf = (text: string): URL | undefined => {
   }
 }
 
-/** Returns what is wrong with any address, whatever it is for. */
+/** Returns what is wrong with an address of any use. */
 const commonProblem = (text: string, url: URL): string | undefined => {
   if (text.length > longest) return `must have at most ${longest} characters`
   if (/[\s\\*]/.test(text)) return 'must have no space, backslash or wildcard'

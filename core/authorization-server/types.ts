@@ -70,7 +70,7 @@ export interface ShownConsent extends Consent {
 
 /**
  * A record of the protocol: a code, a token, a grant, a session, a question that waits for a person. Its id is a secret
- * of whoever holds it, so only a digest is stored, and its content is sealed.
+ * of its holder, so only a digest is stored, and its content is sealed.
  */
 export interface ProtocolRecord {
   /** SHA-256 of the kind and the id, 32 bytes. */

@@ -61,7 +61,7 @@ const saveFailures = [ApplicationRefused, PictureRefused]
 
 const secretText = 'The answer has the secret, which is never shown again. '
 const changeText =
-  'What the body leaves out stays, and so does the secret. Whoever is signed in stays so; new addresses hold at once.'
+  'What the body leaves out stays, and so does the secret. People who are signed in stay so; new addresses hold at once.'
 const rotateText =
   'Returns the new secret, which is never shown again. The one before stays valid for a day. A public application has none.'
 const removeText = 'All access tokens, refresh tokens and consents of the application end.'
@@ -174,7 +174,7 @@ export const createOrgApplication = orgRoute({
   method: 'POST',
   path: orgRoot,
   summary: 'Register an application of an organization',
-  description: `${secretText}Its tokens and the groups that it is told are those of the organization only.`,
+  description: `${secretText}Its tokens, and the groups that it gets, are those of the organization only.`,
   refusesSudo: true,
   body: body(OAuth2ApplicationParams, sent, form),
   ok: json(201, OAuth2Application, { ...created, uid: 0, orgId: 12 }, 'Registered'),
@@ -237,7 +237,7 @@ export const createSiteApplication = siteRoute({
   method: 'POST',
   path: siteRoot,
   summary: 'Register an application of the site',
-  description: `${secretText}It is not trusted until it is said so.`,
+  description: `${secretText}People are asked for consent until a site admin trusts it.`,
   refusesSudo: true,
   body: body(OAuth2ApplicationParams, sent, form),
   ok: json(201, OAuth2Application, { ...created, uid: 0 }, 'Registered'),

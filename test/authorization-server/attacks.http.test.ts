@@ -221,7 +221,7 @@ test('a token of the wrong form, and of another service, opens nothing', async (
   t.is((await client.tokenIntrospection(config, personal)).active, false)
 })
 
-test('what is not the protocol is not found below the issuer', async (t) => {
+test('a path below the issuer without an endpoint is not found', async (t) => {
   for (const path of ['/oidc', '/oidc/', '/oidc/reg', '/oidc/interaction/x', '/oidc/../user', '/oidc/par', '/oidcx'])
     t.is((await fixture.service.send('GET', path, { headers: { accept: 'application/json' } })).status, 404, path)
 })

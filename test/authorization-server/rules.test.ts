@@ -61,7 +61,7 @@ const teams = fc.array(
   { maxLength: 300 },
 )
 
-test('groups name the reached organizations and their teams, once each, within the bound', (t) => {
+test('groups name the reached organizations and their teams within the bound', (t) => {
   fc.assert(
     fc.property(teams, fc.option(fc.constant(1 as OrgId), { nil: undefined }), (all: readonly TeamNames[], only) => {
       const groups = groupsOf(all, only)
@@ -90,7 +90,7 @@ test('every scope has a sentence, and those of access are scopes of tokens', (t)
   t.deepEqual(knownScopes(['x', 'read:user', 'openid', 'openid']), ['openid', 'read:user'])
 })
 
-test('consent is needed unless all was allowed to a confidential or trusted application', (t) => {
+test('consent is needed for new scopes and for public applications', (t) => {
   const plain = { isPublic: false, isTrusted: false }
   t.true(needsConsent(plain, ['openid'], undefined, false))
   t.false(needsConsent(plain, ['openid'], { scopes: ['openid', 'email'] }, false))

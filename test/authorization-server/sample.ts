@@ -74,7 +74,7 @@ export const sample = defineSample({
   }),
   sharedTables: { oauth_keys: 'the signing keys of the service' },
   harmless: {
-    'authorizationServer.withdrawConsent path.id': {
+    'authorizationServer.withdrawConsent [path id]': {
       why: 'nothing was allowed, and the answer is the same for an application that does not exist',
       says: /^$/,
     },
