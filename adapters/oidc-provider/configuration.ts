@@ -130,6 +130,7 @@ export const configurationOf = (deps: ConfigurationDeps, keys: KeysInUse): Confi
     IdToken: hour,
     Interaction: hour,
     RefreshToken: 30 * day,
-    Session: day,
+    // A browser without a person is forgotten with its question.
+    Session: (_, { accountId }) => (accountId === undefined ? hour : day),
   },
 })

@@ -221,7 +221,7 @@ export const makeCreateApplication =
         formerSecretUntil: undefined,
         createdAt: deps.clock.now(),
       })
-      const application = await applications.find(ownerOf(owner), id)
+      const application = id === undefined ? undefined : await applications.find(ownerOf(owner), id)
       if (application === undefined) throw new Error('an application that was just inserted is not there')
       await audit.record(auditOfApplication(application, 'application.created', shown(application)))
       return right({ application, secret: value === undefined ? undefined : secret(value) })

@@ -3,16 +3,38 @@ import type { Clock } from '../kernel/clock.ts'
 import type { UserId } from '../kernel/ids.ts'
 import type { AccountReads, ApplicationStore, ProtocolDirectory, TeamDirectory } from './ports.ts'
 import { claimsOf, groupsOf } from './claims.ts'
+import type { Application } from './types.ts'
+import { commandLineClientId } from './types.ts'
 
 /** More teams of one person are not looked at. */
 const mostTeams = 1_000
 
 export interface DirectoryDeps {
   readonly accounts: AccountReads
-  readonly applications: Pick<ApplicationStore, 'byClientId'>
+  readonly applications: Pick<ApplicationStore, 'byClientId' | 'insert'>
   readonly teams: TeamDirectory
   readonly digest: TokenDigest
   readonly clock: Clock
+}
+
+/** The command line of this service, which every server knows. It is registered again if it was removed. */
+const commandLine = async ({ applications, clock }: DirectoryDeps): Promise<Application | undefined> => {
+  const known = await applications.byClientId(commandLineClientId)
+  if (known !== undefined) return known
+  await applications.insert({
+    owner: { userId: undefined, orgId: undefined },
+    name: 'Moorage command line',
+    clientId: commandLineClientId,
+    isPublic: true,
+    addresses: { redirectUris: ['http://127.0.0.1/'], postLogoutRedirectUris: [], backChannelLogoutUri: '' },
+    robotId: undefined,
+    logo: undefined,
+    secretHash: undefined,
+    formerSecretHash: undefined,
+    formerSecretUntil: undefined,
+    createdAt: clock.now(),
+  })
+  return applications.byClientId(commandLineClientId)
 }
 
 const isSame = (a: Uint8Array, b: Uint8Array | undefined): boolean =>
@@ -26,7 +48,8 @@ export const makeProtocolDirectory = (deps: DirectoryDeps): ProtocolDirectory =>
     return user === undefined || !user.isActive || user.prohibitLogin ? undefined : user
   }
   return {
-    application: (clientId) => deps.applications.byClientId(clientId),
+    application: (clientId) =>
+      clientId === commandLineClientId ? commandLine(deps) : deps.applications.byClientId(clientId),
     async isSecretOf(clientId, presented) {
       const application = await deps.applications.byClientId(clientId)
       if (application === undefined || application.isPublic) return false

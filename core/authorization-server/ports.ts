@@ -37,7 +37,8 @@ export interface ApplicationStore {
   byClientId(clientId: string): Promise<Application | undefined>
   /** Returns the number of applications of an owner, whose row is locked until the transaction ends. */
   count(owner: ApplicationOwner): Promise<number>
-  insert(application: NewApplication): Promise<ApplicationId>
+  /** Returns undefined if an application has the client id. */
+  insert(application: NewApplication): Promise<ApplicationId | undefined>
   /** Returns false if the application is gone or has another version. */
   replace(application: Application, content: ApplicationContent, at: Date): Promise<boolean>
   /** Returns false if the application is gone or has another version. */

@@ -2,6 +2,9 @@ import type { AccountId, Brand, OrgId, SessionId, TokenId, UserId } from '../ker
 
 export type ApplicationId = Brand<number, 'ApplicationId'>
 
+/** The client id of the command line of this service at every server. */
+export const commandLineClientId = 'moorage-command-line'
+
 /** The account that owns an application: a user or an organization; undefined for the site. */
 export type ApplicationOwner = AccountId | undefined
 

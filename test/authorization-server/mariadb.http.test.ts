@@ -55,6 +55,10 @@ test.serial('on MariaDB, two instances exchange one code once', async (t) => {
     const { access_token: token } = (await won[0]?.json()) as { access_token: string }
     for (const service of [fixture.service, other])
       t.is((await service.send('GET', '/api/v1/user', { token })).status, 401)
+    const bound = (await fixture.tokensFor(application, 'ed', 'read:user', browser)).access_token
+    t.is((await other.send('GET', '/api/v1/user', { token: bound })).status, 200)
+    await browser.send('GET', '/user/signout')
+    t.is((await other.send('GET', '/api/v1/user', { token: bound })).status, 401)
   } finally {
     await other.stop()
   }

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { ApplicationStore } from '../../../core/authorization-server/ports.ts'
 import type { ApplicationId, ApplicationOwner } from '../../../core/authorization-server/types.ts'
 import { long, pick, selectedAs, without } from '../kit/columns.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { assigned, insertInto, values } from '../kit/values.ts'
@@ -73,7 +74,12 @@ export const makeSqlApplicationStore = (db: SqlDatabase): ((runner: SqlRunner) =
     async insert({ owner, ...application }) {
       const ownerKey = ownerKeyOf(owner.orgId ?? owner.userId)
       const row = { ...application, ...owner, ownerKey, updatedAt: application.createdAt }
-      return (await runner.run(s.insert, row)).insertId as ApplicationId
+      try {
+        return (await runner.run(s.insert, row)).insertId as ApplicationId
+      } catch (error) {
+        if (isUniqueViolation(error)) return undefined
+        throw error
+      }
     },
     async replace({ id, version }, { name, addresses, logo, robotId }, at) {
       return (await runner.run(s.replace, { id, version, name, addresses, logo, robotId, at })).affected > 0
