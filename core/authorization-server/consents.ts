@@ -31,6 +31,8 @@ export const makeWithdrawConsent =
         await removeRecords(stores, keys)
         removed += keys.length
       }
+      // Those that the application has made with its own tokens.
+      removed += await stores.tokens.removeOfApplication(userId, applicationId)
       if ((await stores.consents.remove(userId, applicationId)) || removed > 0)
         await stores.audit.record(
           auditOfConsent({ id: userId, login }, 'user.application_withdrawn', { application: applicationId }),

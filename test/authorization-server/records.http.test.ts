@@ -94,3 +94,23 @@ test.serial('a removed account takes its consents and records along', async (t) 
       t.deepEqual(await database.query((k) => k(table).where('user_id', id).select('id')), [])
   })
 })
+
+test.serial('a token that an application makes ends with its consent, and with its session', async (t) => {
+  const make = async (token: string) => {
+    const body = { name: `made ${token.slice(-6)}`, expTime: 0 }
+    const path = '/api/v1/user/settings/tokens/access-tokens/'
+    const { status: code, json } = await fixture.service.send('POST', path, { token, body })
+    t.is(code, 201)
+    return (json as unknown as { token: string }).token
+  }
+  const browser = fixture.browser()
+  await browser.signIn('adam')
+  const bound = await fixture.tokensFor(application, 'adam', 'write:user', browser)
+  const lasting = await fixture.tokensFor(application, 'adam', 'offline_access write:user')
+  const [first, second] = [await make(bound.access_token), await make(lasting.access_token)]
+  t.is(await status(first), 200)
+  await browser.send('GET', '/user/signout')
+  t.deepEqual([await status(first), await status(second)], [401, 200])
+  await fixture.as('adam', 'POST', `/user/settings/applications/oauth2/${application.id}/revoke`)
+  t.is(await status(second), 401)
+})

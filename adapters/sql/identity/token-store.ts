@@ -111,6 +111,14 @@ const statements = (db: SqlDatabase) => ({
     (k, p) =>
       k('access_tokens').where('only_cluster_id', p.clusterId).where('user_id', p.userId).orderBy(['created_at', 'id']),
   ),
+  ofApplication: db.prepare(
+    { userId: accessTokens.userId, applicationId: present(accessTokens.applicationId) },
+    { id: accessTokens.id },
+    (k, p) => k('access_tokens').where('user_id', p.userId).where('application_id', p.applicationId),
+  ),
+  origin: db.prepare(pick(accessTokens, 'userId', 'id'), pick(accessTokens, 'applicationId', 'sessionId'), (k, p) =>
+    k('access_tokens').where('user_id', p.userId).where('id', p.id),
+  ),
   all: db.prepare({ userId: accessTokens.userId }, { id: accessTokens.id }, (k, p) =>
     k('access_tokens').where('user_id', p.userId),
   ),
@@ -123,7 +131,10 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
     async list(userId, page) {
       return mapPage(await s.list(runner, { userId }, page), tokenOf)
     },
-    async insert(record) {
+    async insert(given) {
+      const { userId, madeWith: id } = given
+      const origin = id === undefined ? undefined : await runner.first(s.origin, { userId, id })
+      const record = { ...given, ...origin }
       try {
         const inserted = await runner.run(s.insert, {
           userId: record.userId,
@@ -154,6 +165,9 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
       if (row === undefined) return undefined
       await runner.run(s.remove, { userId, id })
       return row.name
+    },
+    async removeOfApplication(userId, applicationId) {
+      return removeRows(runner, s.ofApplication, s.remove, { userId, applicationId })
     },
     async removeAll(userId) {
       return removeRows(runner, s.all, s.remove, { userId })
