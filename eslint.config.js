@@ -177,6 +177,7 @@ export default tseslint.config(
       'adapters/security/{keyring,tls-identity}.ts',
       'adapters/helm/process/{bundled-helm,work-folder}.ts',
       'composition/runtime/cli/doctor/doctor-checks.ts',
+      'composition/part/saved-logins.ts',
       'composition/parts/{clusters/kubeconfig,tasks/tasks}.ts',
     ],
     rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },

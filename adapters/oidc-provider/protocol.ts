@@ -67,7 +67,7 @@ const redirect = (res: ServerResponse, url: string): void => {
   res.end()
 }
 
-/** Makes the query say `prompt=consent` where the library would drop `offline_access` without it. */
+/** Makes the query say `prompt=consent` where the library would drop `offline_access` without it. @internal */
 export const withPrompt = (query: string): string => {
   const params = new URLSearchParams(query)
   const scopes = (params.get('scope') ?? '').split(' ')

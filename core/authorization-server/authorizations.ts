@@ -38,7 +38,7 @@ export const bindingOf = (digest: TokenDigest, browserKey: Secret, id: string): 
 
 /**
  * Reports whether the person must be asked: for what was not allowed yet, and each time where another program could
- * pretend to be the application.
+ * pretend to be the application. @internal
  */
 export const needsConsent = (
   application: Pick<Application, 'isPublic' | 'isTrusted'>,

@@ -1,7 +1,7 @@
 import type { OrgId } from '../kernel/ids.ts'
 import type { User } from '../identity/types.ts'
 
-/** The maximum number of groups in a claim. Headers and cookies that carry tokens are limited. */
+/** The maximum number of groups in a claim. Headers and cookies that carry tokens are limited. @internal */
 export const mostGroups = 200
 
 /** A team of a person, as names. */

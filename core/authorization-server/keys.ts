@@ -27,7 +27,7 @@ export interface Rotation {
   readonly retired: readonly Age[]
 }
 
-/** Decides on the keys, newest first. The oldest one signs until the next has been published for a day. */
+/** Decides on the keys, newest first. The oldest one signs until the next has been published for a day. @internal */
 export const rotationOf = (generations: readonly Age[], now: Date): Rotation => {
   const [newest] = generations
   const signing = generations.find((each) => daysSince(each, now) >= publishedBeforeDays) ?? generations.at(-1)
