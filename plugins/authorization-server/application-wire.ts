@@ -39,17 +39,18 @@ interface SentForm {
   readonly postLogoutRedirectUri?: string | undefined
   readonly backChannelLogoutUri?: string | undefined
   readonly isPublic?: boolean | 'true' | 'false' | undefined
-  readonly robotId?: number | undefined
+  /** A form sends digits. */
+  readonly robotId?: number | string | undefined
   readonly logo?: Uint8Array | '' | undefined
 }
 
-export const formOf = ({ isPublic, logo, ...sent }: SentForm): ApplicationForm => ({
+export const formOf = ({ isPublic, logo, robotId, ...sent }: SentForm): ApplicationForm => ({
   name: sent.name,
   redirectUri: sent.redirectUri,
   postLogoutRedirectUri: sent.postLogoutRedirectUri,
   backChannelLogoutUri: sent.backChannelLogoutUri,
   isPublic: isPublic === undefined ? undefined : isPublic === true || isPublic === 'true',
-  robotId: sent.robotId,
+  robotId: robotId === undefined ? undefined : Number(robotId),
   logo: logo === '' ? new Uint8Array() : logo,
 })
 

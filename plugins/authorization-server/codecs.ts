@@ -10,8 +10,8 @@ import {
   optional,
   OrgPathName,
   pathId,
+  patternText,
   plainValue,
-  QueryInt,
   request,
   SafeInteger,
   textLines,
@@ -54,7 +54,7 @@ export const OAuth2ApplicationParams = request(
       'Whether it runs on machines of its users and keeps no secret, as a command line does. It cannot be changed.',
     ),
     robotId: described(
-      optional(t.union([SafeInteger, QueryInt])),
+      optional(t.union([SafeInteger, patternText(/^[0-9]{1,15}$/, 15, 'decimal digits')])),
       'The id of a robot account of the organization, as which the application acts for itself (client credentials); 0 ' +
         'for none. Applications of users and of the site have none.',
     ),
