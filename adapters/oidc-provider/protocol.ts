@@ -11,6 +11,7 @@ import type {
   ProtocolRecords,
   SessionCaller,
 } from '../../core/authorization-server/ports.ts'
+import type { TokenExchange } from '../../core/authorization-server/workloads/ports.ts'
 import { listAt, textAt, toWireJson } from '../../core/kernel/json.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Call } from '../../core/kernel/principal.ts'
@@ -22,6 +23,7 @@ import { asPerson, grantTo } from './grants.ts'
 import type { LibraryFetch } from './library-fetch.ts'
 import type { ProtocolPages } from './pages.ts'
 import { requestScope } from './request-scope.ts'
+import { addTokenExchange } from './token-exchange.ts'
 
 const issuerPath = '/oidc'
 const metadata = '/.well-known/oauth-authorization-server'
@@ -35,6 +37,7 @@ export interface ProtocolDeps {
   readonly keys: ProtocolKeys
   readonly records: ProtocolRecords
   readonly directory: ProtocolDirectory
+  readonly exchange: TokenExchange
   readonly pages: ProtocolPages
   readonly counters: ProtocolCounters
   readonly log: Log
@@ -148,6 +151,7 @@ const makeProvider = (
       }
     }
     countRequests(provider, deps)
+    addTokenExchange(provider, deps.exchange)
     made = { revision: keys.revision, provider, answer: provider.callback() }
     return made
   }
@@ -177,6 +181,7 @@ export const makeOidcProtocol = (deps: ProtocolDeps): AuthorizationProtocol => {
       caller,
       sourceIp: call.sourceIp,
       userAgent: call.userAgent ?? '',
+      call,
       signOut: caller !== undefined && path === '/session/end/confirm' ? () => deps.signOut(caller, call) : undefined,
     }
     await requestScope.run(scope, async () => {

@@ -6,6 +6,7 @@ import type { FreeObject } from '../../core/kernel/json.ts'
 import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import { signingAlgorithm } from './key-factory.ts'
 import { requestScope } from './request-scope.ts'
+import { workloadClient } from './token-exchange.ts'
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
@@ -46,7 +47,7 @@ const refused = (): never => {
 const clientStore = (directory: ProtocolDirectory): Adapter => ({
   async find(id) {
     const application = await directory.application(id)
-    return application === undefined ? undefined : metadataOf(application)
+    return application === undefined ? workloadClient(id) : metadataOf(application)
   },
   upsert: refused,
   findByUid: refused,

@@ -7,6 +7,7 @@ import { portKey } from '../kernel/port-key.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { TeamNames } from './claims.ts'
+import type { WorkloadStore } from './workloads/ports.ts'
 import type {
   Application,
   ApplicationContent,
@@ -107,6 +108,7 @@ export interface AuthorizationServerStores {
   readonly applications: ApplicationStore
   readonly consents: ConsentStore
   readonly records: RecordStore
+  readonly workloads: WorkloadStore
   readonly tokens: AccessTokenStore
   readonly sessions: SessionStore
   readonly users: UserStore

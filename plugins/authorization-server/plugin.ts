@@ -6,6 +6,7 @@ import {
   siteApplicationGroup,
 } from './applications.handlers.ts'
 import { authorizationGroup, authorizationUpkeepGroup, protocolGroup } from './authorizations.handlers.ts'
+import { workloadGroup } from './workloads.handlers.ts'
 
 export const authorizationServerPlugin = definePlugin({
   id: 'authorization-server',
@@ -20,5 +21,6 @@ export const authorizationServerPlugin = definePlugin({
     authorizationGroup,
     protocolGroup,
     authorizationUpkeepGroup,
+    workloadGroup,
   ],
 })

@@ -5,6 +5,12 @@ import { defineSample, must, refusedFor } from '../support/part-sample.ts'
 
 const redirectUri = 'https://app.example.com/callback'
 const form = { name: 'sample', redirectUri }
+const federated = {
+  issuer: 'https://token.actions.githubusercontent.com',
+  audience: 'https://platform.example',
+  conditions: [{ claim: 'repository_id', value: '702441' }],
+  scopes: ['write:cluster'],
+}
 
 /** An application of the owner and one of the organization, a consent of the owner, and a record of the protocol. */
 export const sample = defineSample({
@@ -47,15 +53,29 @@ export const sample = defineSample({
         expires_at: Date.now() + 3_600_000,
       }),
     )
-    return { orgId, ownId, orgApplicationId, ownSecret }
+    const { robot, robotId } = await tenant.of(organizations)
+    const credential = await must(
+      'federated credential',
+      service.send('POST', `/api/v1/orgs/${org}/robots/${robot}/federated-credentials`, {
+        token: owner.token,
+        body: { ...federated, name: text },
+      }),
+    )
+    const { id: federatedId } = credential.json as { readonly id: number }
+    const use = { id_hash: Buffer.alloc(32, orgId), robot_id: robotId, token_id: 1, expires_at: Date.now() + 3_600_000 }
+    await database.query((k) => k('workload_uses').insert(use))
+    return { federatedId, robotId, orgId, ownId, orgApplicationId, ownSecret }
   },
-  names: ({ ownId, orgApplicationId }) => ({
+  names: ({ federatedId, ownId, orgApplicationId }) => ({
+    'federated credential of a robot_ac': { id: federatedId },
     application: { id: ownId },
     'application of an organization': { id: orgApplicationId },
     'application of the site': { id: 1 },
     'any application': { id: ownId },
   }),
   bodies: {
+    'authorizationServer.createFederatedCredential': () => ({ own: { ...federated, name: 'another' } }),
+    'authorizationServer.replaceFederatedCredential': () => ({ own: { ...federated, name: 'replaced' } }),
     'authorizationServer.createOrgApplication': (mine, theirs) => ({
       own: { ...form, robotId: mine.id('robot_ac') },
       robotId: { ...form, robotId: theirs.id('robot_ac') },
@@ -71,6 +91,8 @@ export const sample = defineSample({
     oauth_applications: { user_id: peopleIds(tenant), org_id: [made.orgId] },
     oauth_consents: { user_id: peopleIds(tenant) },
     oauth_records: { user_id: peopleIds(tenant) },
+    federated_credentials: { org_id: [made.orgId] },
+    workload_uses: { robot_id: [made.robotId] },
   }),
   sharedTables: { oauth_keys: 'the signing keys of the service' },
   harmless: {

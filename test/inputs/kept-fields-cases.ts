@@ -54,6 +54,10 @@ const providerNamed = (requests: number): Body => ({
   issuer: 'https://login.example',
   client_id: 'moorage',
 })
+const federated = {
+  values: { name: 'kept', conditions: [{ claim: 'sub', value: 'kept' }], scopes: ['read:user'], life_seconds: 120 },
+  skipped: { cluster_uid: 'excludes the issuer: test/authorization-server' },
+}
 const sourceNamed = (requests: number): Body => ({
   name: `made${requests}`,
   openIDConnectAutoDiscoveryURL: 'https://login.example',
@@ -144,6 +148,15 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
     'authz.updateRole': {
       values: { permissions, team_ids: teamIds, teamIDs: teamIds },
       shownAs: { teamIDs: 'team_ids' },
+    },
+    'authorizationServer.createFederatedCredential': {
+      ...federated,
+      beside: (requests) => ({ name: `made${requests}` }),
+    },
+    'authorizationServer.replaceFederatedCredential': {
+      ...federated,
+      values: { ...federated.values, name: 'renamed' },
+      beside: () => ({ name: 'beside' }),
     },
     'identityProviders.create': { ...provider, beside: providerNamed },
     'identityProviders.change': { ...provider, values: { ...provider.values, name: 'renamed' } },

@@ -96,9 +96,42 @@ const server: Migration = {
   },
 }
 
+const federated: Migration = {
+  id: '0139-authorization-server-workloads',
+  summary: 'which issuers robot accounts trust, and the tokens that were exchanged',
+  phase: 'expand',
+  async up(knex, dialect) {
+    await createTable(knex, dialect, 'federated_credentials', (table) => {
+      rowId(table, dialect)
+      table.bigInteger('org_id').notNullable().unsigned().references('organizations.id').onDelete('CASCADE')
+      table.bigInteger('robot_id').notNullable().unsigned().references('users.id').onDelete('CASCADE')
+      table.string('name', 100).notNullable()
+      table.string('issuer', 2000).notNullable()
+      asciiText(table, dialect, 'cluster_uid', 64).notNullable()
+      table.string('audience', 500).notNullable()
+      table.text('conditions', 'mediumtext').notNullable()
+      asciiText(table, dialect, 'scopes', 1024).notNullable()
+      table.integer('life_seconds').notNullable()
+      instant(table, 'created_at').notNullable()
+      instant(table, 'last_used_at').nullable()
+      table.bigInteger('version').notNullable().defaultTo(1)
+      table.unique(['robot_id', 'name'])
+      table.index(['org_id'])
+    })
+    await createTable(knex, dialect, 'workload_uses', (table) => {
+      rowId(table, dialect)
+      fixedBytes(table, dialect, 'id_hash', 32).notNullable().unique()
+      table.bigInteger('robot_id').notNullable().unsigned().references('users.id').onDelete('CASCADE')
+      table.bigInteger('token_id').notNullable().unsigned()
+      instant(table, 'expires_at').notNullable().index()
+      table.index(['robot_id'])
+    })
+  },
+}
+
 export const authorizationServerMigrations: PartMigrations = {
   part: 'authorization-server',
   tables,
   needs: ['identity', 'organizations'],
-  migrations: [server],
+  migrations: [server, federated],
 }

@@ -1,4 +1,5 @@
 import type { ApplicationAddresses, ApplicationId, ConsentId } from '../../../core/authorization-server/types.ts'
+import type { ClaimCondition, FederatedCredentialId } from '../../../core/authorization-server/workloads/types.ts'
 import type { OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
 import {
   fixedBytes,
@@ -66,6 +67,30 @@ export const oauthKeys = table('oauth_keys', {
   generation: id(),
   createdAt: instant(),
   sealed: sealed(),
+})
+
+export const federatedCredentials = table('federated_credentials', {
+  id: rowId<FederatedCredentialId>(),
+  orgId: id<OrgId>(),
+  robotId: id<UserId>(),
+  name: text(100),
+  issuer: text(2000),
+  clusterUid: text(64),
+  audience: text(500),
+  conditions: json<readonly ClaimCondition[]>(),
+  scopes: text(1024),
+  lifeSeconds: int(),
+  createdAt: instant(),
+  lastUsedAt: nullable(instant()),
+  version: withDefault(long()),
+})
+
+export const workloadUses = table('workload_uses', {
+  id: rowId(),
+  idHash: fixedBytes(32),
+  robotId: id<UserId>(),
+  tokenId: id<TokenId>(),
+  expiresAt: instant(),
 })
 
 declare module './bound-columns.ts' {

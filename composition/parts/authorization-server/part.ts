@@ -8,6 +8,7 @@ import { makeSqlApplicationStore } from '../../../adapters/sql/authorization-ser
 import { makeSqlConsentStore } from '../../../adapters/sql/authorization-server/consent-store.ts'
 import { authorizationServerMigrations } from '../../../adapters/sql/authorization-server/migrations.ts'
 import { makeSqlKeyStore, makeSqlRecordStore } from '../../../adapters/sql/authorization-server/record-store.ts'
+import { makeSqlWorkloadStore } from '../../../adapters/sql/authorization-server/workload-store.ts'
 import { makeSqlTeamDirectory } from '../../../adapters/sql/authorization-server/team-directory.ts'
 import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlTeamStore } from '../../../adapters/sql/organizations/team-store.ts'
@@ -32,6 +33,7 @@ import {
 } from '../../../core/authorization-server/ports.ts'
 import { makeProtocolRecords } from '../../../core/authorization-server/records.ts'
 import { accessScopes, identityScopes } from '../../../core/authorization-server/scopes.ts'
+import { TokenExchangePort } from '../../../core/authorization-server/workloads/ports.ts'
 import { makeSignOutCaller } from '../../../core/authorization-server/sign-out.ts'
 import { makeAccessToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { AuthenticatorPort, IdentitySettingsPort, TokenDigestPort } from '../../../core/identity/ports.ts'
@@ -48,6 +50,7 @@ import { definePart } from '../../part/part.ts'
 import { FreshUserPort } from '../identity/part.ts'
 import { bindUnitOfWork } from '../units-of-work.ts'
 import { protocolPages } from './pages.ts'
+import { workloadBindings } from './workloads.ts'
 
 const TallyPort = portKey<Counts>('authorizationServer.Tally')
 /** Endpoints and outcomes that have series of their own. */
@@ -67,6 +70,7 @@ export const part = definePart({
       applications: makeSqlApplicationStore(database),
       consents: makeSqlConsentStore(database),
       records: makeSqlRecordStore(database),
+      workloads: makeSqlWorkloadStore(database),
     }))
     return [
       bind(ApplicationStorePort, {}, () => stores().applications(database)),
@@ -92,6 +96,7 @@ export const part = definePart({
               applications: stores().applications(tx),
               consents: stores().consents(tx),
               records: stores().records(tx),
+              workloads: stores().workloads(tx),
             }
           }
         },
@@ -132,6 +137,7 @@ export const part = definePart({
         },
         makeProtocolKeys,
       ),
+      ...workloadBindings(boot),
       bind(TallyPort, {}, () => makeCounts(['endpoint', 'outcome'], mostSeries)),
       bind(ProtocolCountersPort, { tally: TallyPort }, ({ tally }) => ({
         request: (endpoint, outcome) => tally.add(endpoint, outcome),
@@ -145,6 +151,7 @@ export const part = definePart({
           digest: TokenDigestPort,
           directory: ProtocolDirectoryPort,
           entropy: EntropyPort,
+          exchange: TokenExchangePort,
           identity: IdentitySettingsPort,
           keys: ProtocolKeysPort,
           records: ProtocolRecordsPort,
