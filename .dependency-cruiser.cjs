@@ -7,7 +7,7 @@ const ranks = [
   ['organizations'],
   ['authz'],
   ['audit', 'tasks', 'bus'],
-  ['identity-providers'],
+  ['authorization-server', 'identity-providers'],
   ['provisioning'],
   ['clusters'],
   ['cluster-tasks'],

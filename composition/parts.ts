@@ -1,6 +1,7 @@
 import type { Describe } from './part/describe.ts'
 import type { AnyPart } from './part/part.ts'
 import { auditCommands } from './parts/audit/commands.ts'
+import { loginCommands } from './parts/authorization-server/commands.ts'
 import { busCommands } from './parts/bus/commands.ts'
 import { kubeconfigCommands } from './parts/clusters/commands.ts'
 import { contractsCommands } from './parts/contracts/commands.ts'
@@ -31,6 +32,7 @@ const parts = [
   { load: () => import('./parts/bus/part.ts'), commands: busCommands },
   { load: () => import('./parts/identity-providers/part.ts') },
   { load: () => import('./parts/provisioning.ts') },
+  { load: () => import('./parts/authorization-server/part.ts'), commands: loginCommands },
   { load: () => import('./parts/tasks/part.ts'), commands: tasksCommands },
   { load: () => import('./parts/clusters/part.ts'), commands: kubeconfigCommands },
   { load: () => import('./parts/hubs/spokes.ts') },

@@ -124,6 +124,7 @@ const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
   'address-check-network': { points: 120, seconds: 3600 },
   'passkey-challenge': { points: 3000, seconds: 3600 },
   'provider-search': { points: 1000, seconds: 3600 },
+  'user-code': { points: 30, seconds: 3600 },
 }
 
 export interface AllowancesDeps {
@@ -152,6 +153,7 @@ export const makeAllowances = ({ counters, key, log }: AllowancesDeps): Allowanc
     'address-check-network': makeSharedLimiter(counters, onStoreAway, allowanceLimits['address-check-network']),
     'passkey-challenge': makeSharedLimiter(counters, onStoreAway, allowanceLimits['passkey-challenge']),
     'provider-search': makeSharedLimiter(counters, onStoreAway, allowanceLimits['provider-search']),
+    'user-code': makeSharedLimiter(counters, onStoreAway, allowanceLimits['user-code']),
   }
   return {
     async take(kind, subject) {

@@ -6,6 +6,7 @@ import { makeClient } from '../../plugins/kit/client.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { printable } from './command-context.ts'
 import { definedFields } from '../../core/kernel/json.ts'
+import { savedAccessToken } from './saved-logins.ts'
 
 /** Options of the commands that call a running server. */
 export interface ServerOptions {
@@ -34,14 +35,14 @@ export const onServer = async (
   options: ServerOptions,
   work: (server: TaskServer) => Promise<ExitCode>,
 ): Promise<ExitCode> => {
-  const token = tokenOf(context, options)
+  const url = serverOf(context, options)
+  if (url === undefined) return 2
+  const token = await credentialAt(context, options, url)
   if (token === undefined) {
-    context.say('Who asks? Set MOORAGE_TOKEN to an access token, or name a file that holds one with --token-file.')
-    return 2
-  }
-  const url = options.server ?? context.environment['MOORAGE_SERVER'] ?? defaultServer
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    context.say(`--server takes a URL as https://moorage.example.com, not ${url}.`)
+    context.say(
+      'Who asks? Sign in with moorage login, set MOORAGE_TOKEN to an access token, or name a file that holds one with ' +
+        '--token-file.',
+    )
     return 2
   }
   const headers = { authorization: `Bearer ${token}` }
@@ -53,6 +54,29 @@ export const onServer = async (
     return 1
   } finally {
     await api.close()
+  }
+}
+
+/** Returns the address of the server without a trailing slash; undefined, after a message, if it is none. */
+export const serverOf = (context: CommandContext, options: ServerOptions): string | undefined => {
+  const url = options.server ?? context.environment['MOORAGE_SERVER'] ?? defaultServer
+  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
+  context.say(`--server takes a URL as https://moorage.example.com, not ${url}.`)
+  return undefined
+}
+
+/** Returns the access token that the person names, else that of the login at the server. */
+const credentialAt = async (
+  context: CommandContext,
+  options: ServerOptions,
+  url: string,
+): Promise<string | undefined> => {
+  const token = tokenOf(context, options)
+  if (token !== undefined) return token
+  try {
+    return await savedAccessToken(context, url, options.caFile)
+  } catch {
+    return undefined
   }
 }
 

@@ -7,6 +7,7 @@ import type { TaskHandler } from '../../core/tasks/ports.ts'
 import type { Access, GrantedAccess, KeyRef } from '../../plugins/kit/access.ts'
 import { paramsOf } from '../../plugins/kit/access.ts'
 import type { Job } from '../../plugins/kit/group.ts'
+import type { Mount } from '../../plugins/kit/mount.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import type { AnyBoundRoute, Method } from '../../plugins/kit/route.ts'
 import type { Container } from '../part/container.ts'
@@ -146,6 +147,8 @@ export interface Assembly extends Catalogue {
   readonly jobs: readonly AssembledJob[]
   /** The kinds of tasks that this deployment accepts. */
   readonly tasks: readonly TaskHandler[]
+  /** What libraries answer outside of the API. */
+  readonly mounts: readonly Mount[]
 }
 
 const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
@@ -178,6 +181,7 @@ export const assemble = (
   const routes: AssembledRoute[] = []
   const jobs: AssembledJob[] = []
   const tasks: TaskHandler[] = []
+  const mounts: Mount[] = []
   for (const plugin of open) {
     try {
       const given = Object.fromEntries(
@@ -186,6 +190,7 @@ export const assemble = (
       routes.push(...plugin.routes(given).map((bound) => assembledRoute(plugin, bound)))
       jobs.push(...plugin.jobs(given).map((job) => ({ pluginId: plugin.id, job })))
       tasks.push(...plugin.tasks(given))
+      mounts.push(...plugin.mounts(given))
     } catch (cause) {
       throw cause instanceof StartRefused
         ? cause
@@ -208,11 +213,19 @@ export const assemble = (
       tasks.map(({ kind }) => ({ id: kind })),
       'task kind',
     ),
+    ...repeatedIds(mounts, 'mount id'),
     ...repeatedShapes(routes),
     ...jobs.flatMap(jobProblems),
     ...routes.flatMap((route) => accessProblems(route, catalogue.objectTypes)),
   ])
-  return { plugins: open, routes: routes.filter((route) => isOpen(route.gate, deployment)), jobs, tasks, ...catalogue }
+  return {
+    plugins: open,
+    routes: routes.filter((route) => isOpen(route.gate, deployment)),
+    jobs,
+    tasks,
+    mounts,
+    ...catalogue,
+  }
 }
 
 const ourRoot = new URL('../../', import.meta.url).href

@@ -84,7 +84,8 @@ export interface AttemptCounters {
  * chose: by inviting user, by organization and address, and by address across organizations. Confirmations of
  * addresses, by the user who names them. Checks whether an account has an address, by user and by source IP address.
  * Challenges for a sign-in with a passkey, by source IP address.
- * Searches for the identity provider of an address, by source IP address.
+ * Searches for the identity provider of an address, by source IP address. Codes that devices show, by the user who
+ * types them.
  */
 export type AllowanceKind =
   | 'sign-up'
@@ -98,6 +99,7 @@ export type AllowanceKind =
   | 'address-check-network'
   | 'passkey-challenge'
   | 'provider-search'
+  | 'user-code'
 
 /**
  * Counts in the shared store, across instances. If it does not respond, counts in this process, with half the limits.

@@ -384,6 +384,8 @@ export interface AccessTokenStore {
   /** Deletes a token and returns its name; undefined if the user has no such token. */
   remove(userId: UserId, id: TokenId): Promise<string | undefined>
   removeAll(userId: UserId): Promise<number>
+  /** Removes the user's tokens that were made for an application. Returns their number. */
+  removeOfApplication(userId: UserId, applicationId: number): Promise<number>
   /** Returns the token, its row locked until the transaction ends; undefined if the user has no such token. */
   lock(userId: UserId, id: TokenId): Promise<AccessTokenRecord | undefined>
   /** Replaces the token's value. The token then counts as never used, and its owner as never warned of its expiry. */

@@ -177,6 +177,12 @@ export interface NewAccessToken {
   readonly scopeWords: readonly string[]
   readonly onlyOrgId: OrgId | undefined
   readonly onlyClusterId?: ClusterId
+  /** The token with which it is made: it belongs to the same application and ends with the same session. */
+  readonly madeWith?: TokenId
+  /** The application that it is made for: such a token is not listed. */
+  readonly applicationId?: number
+  /** The session with which it ends. */
+  readonly sessionId?: SessionId | undefined
   /** The creator: the user, or the site admin at the command line. */
   readonly createdBy: UserId | undefined
   readonly createdAt: Date

@@ -1,3 +1,6 @@
+import type { Call } from './principal.ts'
+import type { Secret } from './secret.ts'
+
 /** Header values as received, with lower-case names. */
 export type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
 
@@ -76,4 +79,18 @@ export interface PackedText {
   readonly crc32: number
   /** The length of the text in UTF-8, in bytes. */
   readonly size: number
+}
+
+/**
+ * A request and its response as the HTTP server has them, for a library that speaks HTTP itself. The core passes both on
+ * and looks into neither.
+ */
+export interface MountedExchange {
+  readonly request: unknown
+  readonly response: unknown
+  /** The checked path, from the root of the host. */
+  readonly path: string
+  /** The key of the session cookie that the request carries. It is not verified. */
+  readonly sessionKey: Secret | undefined
+  readonly call: Call
 }

@@ -1,5 +1,6 @@
 import type { PortOf, PortKey } from '../../core/kernel/port-key.ts'
 import type { TaskHandler } from '../../core/tasks/ports.ts'
+import type { Mount } from './mount.ts'
 import type { AnyBoundRoute } from './route.ts'
 
 /** Scheduled work, run by one instance at a time. */
@@ -16,7 +17,7 @@ export interface Job {
 export type Needs = Readonly<Record<string, PortKey<unknown>>>
 export type Given<N extends Needs> = { readonly [K in keyof N]: PortOf<N[K]> }
 
-/** Routes, jobs and kinds of tasks of a plugin that need the same ports. */
+/** Routes, jobs, kinds of tasks and mounts of a plugin that need the same ports. */
 export interface Group<N extends Needs = Needs> {
   readonly needs: N
   // Methods, so that a group of any needs is a `Group`.
@@ -24,6 +25,8 @@ export interface Group<N extends Needs = Needs> {
   jobs?(given: Given<N>): readonly Job[]
   /** Kinds of work that outlive a request. A kind that no plugin declares is not accepted. */
   tasks?(given: Given<N>): readonly TaskHandler[]
+  /** Paths outside of the API that a library answers. */
+  mounts?(given: Given<N>): readonly Mount[]
 }
 
 /** Declares a group. The ports that it receives have the types of the tokens that `needs` names. */
@@ -38,6 +41,7 @@ export interface GroupUnion {
   readonly routes: (given: AnyGiven) => readonly AnyBoundRoute[]
   readonly jobs: (given: AnyGiven) => readonly Job[]
   readonly tasks: (given: AnyGiven) => readonly TaskHandler[]
+  readonly mounts: (given: AnyGiven) => readonly Mount[]
 }
 
 /** Returns the union of groups. Each group receives only the ports that it names. */
@@ -49,5 +53,6 @@ export const unionOf = (groups: readonly Group[]): GroupUnion => {
     routes: (given) => groups.flatMap((group) => group.routes?.(givenTo(group, given)) ?? []),
     jobs: (given) => groups.flatMap((group) => group.jobs?.(givenTo(group, given)) ?? []),
     tasks: (given) => groups.flatMap((group) => group.tasks?.(givenTo(group, given)) ?? []),
+    mounts: (given) => groups.flatMap((group) => group.mounts?.(givenTo(group, given)) ?? []),
   }
 }

@@ -126,6 +126,7 @@ const robotRelations: ObjectTypeDefinition = {
     can_edit: by('manage robot accounts'),
     can_delete: by('manage robot accounts'),
     can_create_token: by('manage robot accounts'),
+    can_trust_issuers: [{ by: 'level', atLeast: 'owner' }],
   },
 }
 

@@ -33,6 +33,7 @@ export const expectedWays: Readonly<Record<string, ExpectedWays>> = {
   'robot_ac.can_edit': { level: 'admin', permission: 'org_mgmt/manage robot accounts' },
   'robot_ac.can_delete': { level: 'admin', permission: 'org_mgmt/manage robot accounts' },
   'robot_ac.can_create_token': { level: 'admin', permission: 'org_mgmt/manage robot accounts' },
+  'robot_ac.can_trust_issuers': { level: 'owner' },
   'team.member': { level: '-', member: true },
   'team.can_view': { level: 'read', permission: 'org_mgmt/view teams' },
   'team.can_edit': { level: 'admin', permission: 'org_mgmt/edit teams' },

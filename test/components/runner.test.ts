@@ -151,6 +151,7 @@ test('a slow run has each file that a thorough run repeats', (t) => {
 test('a full run omits only slow tests', (t) => {
   const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
   t.deepEqual(left.toSorted(), [
+    'test/authorization-server/kubernetes.test.ts',
     'test/backup/faults/backup-faults.test.ts',
     'test/backup/faults/other-places.test.ts',
     'test/client-orgs/killed.test.ts',

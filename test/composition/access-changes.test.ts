@@ -100,6 +100,7 @@ for (const dialect of dialects) {
 
 /** Foreign keys whose rows have the same account as the row that they refer to. */
 const ofSameAccount = new Set([
+  'access_tokens.session_id',
   'sessions.remembered_id',
   'team_members.team_id',
   'team_roles.team_id',

@@ -25,6 +25,8 @@ export const tablesOfMarks: readonly string[] = [
   'metering_hours',
   'metering_scopes',
   'metering_usage',
+  'oauth_consents',
+  'oauth_records',
   'org_members',
   'passkeys',
   'organization_domains',

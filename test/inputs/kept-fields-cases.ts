@@ -34,6 +34,12 @@ export const notTried: OfFields<string> = {
   'identityProviders.setSiteLocalSignIn': 'needs a session of a provider: test/identity-providers',
   'identityProviders.createApp': 'knows two providers by name: test/identity-providers',
   'identityProviders.changeApp': 'shows no secret, and its name is in the path: test/identity-providers',
+  'authorizationServer.createApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.changeApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.createOrgApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.changeOrgApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.createSiteApplication': 'shows lines as lists: test/authorization-server',
+  'authorizationServer.changeSiteApplication': 'shows lines as lists: test/authorization-server',
   'identity.createToken': 'makes a credential, whose fields test/identity reads back by its uses',
   'identity.createSettingsToken': 'makes a credential, whose fields test/identity reads back by its uses',
 }
@@ -50,6 +56,10 @@ const providerNamed = (requests: number): Body => ({
   issuer: 'https://login.example',
   client_id: 'moorage',
 })
+const federated = {
+  values: { name: 'kept', conditions: [{ claim: 'sub', value: 'kept' }], scopes: ['read:user'], life_seconds: 120 },
+  skipped: { cluster_uid: 'excludes the issuer: test/authorization-server' },
+}
 const sourceNamed = (requests: number): Body => ({
   name: `made${requests}`,
   openIDConnectAutoDiscoveryURL: 'https://login.example',
@@ -168,6 +178,15 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
     'authz.updateRole': {
       values: { permissions, team_ids: teamIds, teamIDs: teamIds },
       shownAs: { teamIDs: 'team_ids' },
+    },
+    'authorizationServer.createFederatedCredential': {
+      ...federated,
+      beside: (requests) => ({ name: `made${requests}` }),
+    },
+    'authorizationServer.replaceFederatedCredential': {
+      ...federated,
+      values: { ...federated.values, name: 'renamed' },
+      beside: () => ({ name: 'beside' }),
     },
     'identityProviders.create': { ...provider, beside: providerNamed },
     'identityProviders.change': { ...provider, values: { ...provider.values, name: 'renamed' } },

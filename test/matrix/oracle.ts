@@ -97,6 +97,9 @@ const hidesPrivateOrganization =
   /^\/api\/v1\/(orgs\/\{orgname\}(\/(public_)?members(\/\{username\})?|\/repos)?|users\/\{username\}\/orgs\/\{org\}\/permissions)$/
 /** 401 for a caller outside the organization: the specification says so. */
 const membersAlone = '/api/v1/tsproxy/auth/{uidcid}/*'
+/** 404 for every other caller: an application of the owner, and a question that no application has asked. */
+const ownApplication = '/api/v1/user/settings/applications/oauth2/{id}'
+const unasked = '/api/v1/user/authorizations'
 const ownersAlone = ['/api/v1/users/{username}/tokens', '/api/v1/user/invitations/{token}']
 
 const decideInside = (
@@ -107,6 +110,8 @@ const decideInside = (
 ): Decision => {
   if (method !== 'GET') return 'admitted'
   if (fullPath === membersAlone) return who.level === undefined ? 'unauthenticated' : 'admitted'
+  if (fullPath === unasked) return 'hidden'
+  if (fullPath === ownApplication) return who.level === 'owner' ? 'admitted' : 'hidden'
   if (ownersAlone.includes(fullPath)) return who.level === 'owner' ? 'admitted' : 'denied'
   if (!hidesPrivateOrganization.test(fullPath) || who.isSiteAdmin) return 'admitted'
   const seesAsMember =

@@ -10,6 +10,7 @@ import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import type { Columns, Table } from '../../adapters/sql/kit/columns.ts'
 import { columnsOf, pick, present, without } from '../../adapters/sql/kit/columns.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlApplicationStore } from '../../adapters/sql/authorization-server/application-store.ts'
 import { makeSqlProviderStore } from '../../adapters/sql/identity-providers/provider-store.ts'
 import { makeSqlSubscriptionStore } from '../../adapters/sql/marketplace/subscription-store.ts'
 import { makeSqlRegistrationStore } from '../../adapters/sql/metrics-proxy/registration-store.ts'
@@ -29,6 +30,7 @@ import { clientOrgClusters } from '../../adapters/sql/tables/client-orgs.ts'
 import { cloudCredentials } from '../../adapters/sql/tables/clouds.ts'
 import { clusters } from '../../adapters/sql/tables/clusters.ts'
 import { contracts } from '../../adapters/sql/tables/contracts.ts'
+import { oauthApplications } from '../../adapters/sql/tables/authorization-server.ts'
 import { identityProviders } from '../../adapters/sql/tables/identity-providers.ts'
 import { pageSizes, users } from '../../adapters/sql/tables/identity.ts'
 import { marketplaceSubscriptions } from '../../adapters/sql/tables/marketplace.ts'
@@ -163,6 +165,24 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       return async (fields) => {
         unwrap(await store.replace(role, { ...content, ...fields }, at))
         return store.get(orgId, role.id)
+      }
+    },
+  },
+  'an application': {
+    tables: [oauthApplications],
+    columns: pick(oauthApplications, 'name', 'logo'),
+    prepare: async (db) => {
+      const store = makeSqlApplicationStore(db)(db)
+      const addresses = { redirectUris: [], postLogoutRedirectUris: [], backChannelLogoutUri: '' }
+      const secrets = { secretHash: undefined, formerSecretHash: undefined, formerSecretUntil: undefined }
+      const content = { name: 'a', isPublic: true, addresses, logo: undefined, robotId: undefined, ...secrets }
+      const owner = { userId: undefined, orgId: undefined }
+      const id = await store.insert({ ...content, owner, clientId: 'a', createdAt: at })
+      return async (fields) => {
+        const before = id === undefined ? undefined : await store.byId(id)
+        if (before === undefined) throw new Error('the application is not there')
+        await store.replace(before, { ...content, ...fields } as never, at)
+        return store.byId(before.id)
       }
     },
   },

@@ -9,6 +9,7 @@ import { dirname, join, relative, resolve } from 'node:path'
  * part: a run of everything, or of what has changed, leaves them out.
  */
 const onlySlow = [
+  'test/authorization-server/kubernetes',
   'test/backup/faults/',
   'test/client-orgs/killed',
   'test/composition/installed-part.',

@@ -19,12 +19,16 @@ import { accessTokens, accounts, emails, users } from '../tables/identity.ts'
 const tokensOf = (k: Knex, p: Slots<Pick<typeof accessTokens, 'userId'>>): Knex.QueryBuilder =>
   k('access_tokens as t').where('t.user_id', p.userId)
 
+/** The tokens `t` that a user has made. Those of applications are listed as consents. */
+const listedOf = (k: Knex, p: Slots<Pick<typeof accessTokens, 'userId'>>): Knex.QueryBuilder =>
+  tokensOf(k, p).whereNull('t.application_id')
+
 /** Joins to tokens `t` the organization `o` that each is limited to. */
 const withOrganization = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows.leftJoin('accounts as o', 'o.id', 't.only_org_id')
 
 const statements = (db: SqlDatabase) => ({
-  list: typedPage(db, { userId: accessTokens.userId }, tokenWithCluster, tokensOf, (_, rows, cut) =>
+  list: typedPage(db, { userId: accessTokens.userId }, tokenWithCluster, listedOf, (_, rows, cut) =>
     cut(
       withOrganization(rows)
         .leftJoin('clusters as c', 'c.id', 't.only_cluster_id')
@@ -42,6 +46,8 @@ const statements = (db: SqlDatabase) => ({
         'scopes',
         'onlyOrgId',
         'onlyClusterId',
+        'applicationId',
+        'sessionId',
         'createdBy',
         'createdAt',
         'expiresAt',
@@ -58,6 +64,8 @@ const statements = (db: SqlDatabase) => ({
           scopes: p.scopes,
           onlyOrgId: p.onlyOrgId,
           onlyClusterId: p.onlyClusterId,
+          applicationId: p.applicationId,
+          sessionId: p.sessionId,
           createdBy: p.createdBy,
           createdAt: p.createdAt,
           expiresAt: p.expiresAt,
@@ -103,6 +111,14 @@ const statements = (db: SqlDatabase) => ({
     (k, p) =>
       k('access_tokens').where('only_cluster_id', p.clusterId).where('user_id', p.userId).orderBy(['created_at', 'id']),
   ),
+  ofApplication: db.prepare(
+    { userId: accessTokens.userId, applicationId: present(accessTokens.applicationId) },
+    { id: accessTokens.id },
+    (k, p) => k('access_tokens').where('user_id', p.userId).where('application_id', p.applicationId),
+  ),
+  origin: db.prepare(pick(accessTokens, 'userId', 'id'), pick(accessTokens, 'applicationId', 'sessionId'), (k, p) =>
+    k('access_tokens').where('user_id', p.userId).where('id', p.id),
+  ),
   all: db.prepare({ userId: accessTokens.userId }, { id: accessTokens.id }, (k, p) =>
     k('access_tokens').where('user_id', p.userId),
   ),
@@ -115,7 +131,10 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
     async list(userId, page) {
       return mapPage(await s.list(runner, { userId }, page), tokenOf)
     },
-    async insert(record) {
+    async insert(given) {
+      const { userId, madeWith: id } = given
+      const origin = id === undefined ? undefined : await runner.first(s.origin, { userId, id })
+      const record = { ...given, ...origin }
       try {
         const inserted = await runner.run(s.insert, {
           userId: record.userId,
@@ -125,6 +144,8 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
           scopes: storedScopes(record),
           onlyOrgId: record.onlyOrgId,
           onlyClusterId: record.onlyClusterId,
+          applicationId: record.applicationId,
+          sessionId: record.sessionId,
           createdBy: record.createdBy,
           createdAt: record.createdAt,
           expiresAt: record.expiresAt,
@@ -144,6 +165,9 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
       if (row === undefined) return undefined
       await runner.run(s.remove, { userId, id })
       return row.name
+    },
+    async removeOfApplication(userId, applicationId) {
+      return removeRows(runner, s.ofApplication, s.remove, { userId, applicationId })
     },
     async removeAll(userId) {
       return removeRows(runner, s.all, s.remove, { userId })
@@ -213,6 +237,8 @@ const expiryStatements = (db: SqlDatabase) => ({
         .where('u.is_active', true)
         // A kubeconfig's token is issued again with the kubeconfig.
         .whereNull('t.only_cluster_id')
+        // So is the token of an application.
+        .whereNull('t.application_id')
         .orderBy(['t.expires_at', 't.id'])
         .limit(p.limit),
   ),

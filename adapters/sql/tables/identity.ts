@@ -91,6 +91,8 @@ export const accessTokens = table('access_tokens', {
   lastUsedAt: nullable(instant()),
   warnedDays: nullable(int()),
   onlyClusterId: nullable(id<ClusterId>()),
+  applicationId: nullable(id()),
+  sessionId: nullable(id<SessionId>()),
 })
 
 export const sessions = table('sessions', {

@@ -13,8 +13,9 @@ export const kubeconfigCommands: Describe = (program, run, context) => {
     .addHelpText(
       'after',
       `
-It asks a running server over HTTP, in your name: give it an access token with the scope write:cluster (read:cluster for
-kubectl get alone). kubectl needs the same token when it runs: in MOORAGE_TOKEN, or in the file that --token-file names.
+It asks a running server over HTTP, in your name: sign in with moorage login, or give it an access token with the scope
+write:cluster (read:cluster for kubectl get alone). kubectl needs the same when it runs: the login, MOORAGE_TOKEN, or the file
+that --token-file names.
 
 kubectl starts \`moorage\` from your PATH; --command names it where it is elsewhere.
 ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage kubeconfig acme/prod > prod.kubeconfig', 'kubectl --kubeconfig prod.kubeconfig get namespaces', 'moorage kubeconfig acme/prod --token-file ~/.moorage-token --command /opt/moorage/bin/moorage')}`,

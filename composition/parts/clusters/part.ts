@@ -1,3 +1,5 @@
+import { makeTokenReviews } from '../../../adapters/kubernetes/token-reviews.ts'
+import { WorkloadClustersPort } from '../../../core/authorization-server/workloads/ports.ts'
 import { clustersMigrations } from '../../../adapters/sql/clusters/migrations.ts'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { jsonCredentialCodec, makeKubeconfigParser } from '../../../adapters/kubernetes/kubeconfig.ts'
@@ -254,6 +256,11 @@ export const part = definePart({
       ),
       bind(CredentialSealerPort, { codec: CredentialCodecPort, entropy: EntropyPort }, ({ codec, entropy }) =>
         makeSealCredential({ secretBox: boot.secretBox, codec, entropy }),
+      ),
+      bind(
+        WorkloadClustersPort,
+        { clusters: ClusterStorePort, connections: ClusterConnectionsPort, api: ClusterApiPort },
+        makeTokenReviews,
       ),
       bind(ClusterSurveyorPort, { connections: ClusterConnectionsPort, api: ClusterApiPort }, makeClusterSurveyor),
       bind(

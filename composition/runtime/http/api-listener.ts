@@ -98,6 +98,7 @@ export const makeApiListener = (input: ApiListenerInput): ApiServer => {
     names: namesOf(assembly, serves),
     accessLog: makeAccessLog(log, observers),
     routes,
+    mounts: serves.includes('api') ? assembly.mounts : [],
     whyClosed,
     roots: serves.map((listener) => listenerRoots[listener]),
     pages: serves.includes('api')

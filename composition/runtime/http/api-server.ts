@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import restify from 'restify'
+import type { Mount } from '../../../plugins/kit/mount.ts'
 import type { BoundStreamRoute, Method } from '../../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../assemble.ts'
 import { answerError } from './answer/write-answer.ts'
@@ -23,6 +24,7 @@ import {
   makeMethodsAt,
   methodRefusal,
 } from './guard.ts'
+import { makeFindMounted } from './mounts.ts'
 import type { RequestContext } from './request/request-context.ts'
 import { accountOf, contextOf, makeWithinRequest, placeOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
@@ -37,6 +39,7 @@ interface ListenAddress {
 
 export interface ApiServerDeps extends BinderDeps, GuardDeps {
   readonly routes: readonly AssembledRoute[]
+  readonly mounts?: readonly Mount[]
   /** Tells which part a path belongs to that this deployment does not serve. */
   readonly whyClosed?: WhyClosed
   /** `/api/v1`, and also `/marketplace/api/v1` when one socket serves both. */
@@ -312,7 +315,8 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const node = server.restify.server
   const connections = watchConnections(node, limits)
   server.restify.first((req) => !connections.isTooLate(req))
-  server.restify.first(makeFirst({ ...deps, dialectAt }, guard, deps.roots, deps.pages))
+  const findMounted = makeFindMounted(deps, deps.mounts ?? [])
+  server.restify.first(makeFirst({ ...deps, dialectAt, findMounted }, guard, deps.roots, deps.pages))
   server.restify.first(makeDispatch(server, deps))
   // The callback is not called: the answer is complete, and restify would append its own.
   server.restify.on('restifyError', (req, res, error) => answerUnrouted(unrouted, req, res, contextOf(req), error))

@@ -6,6 +6,7 @@ import type { AssembledRoute } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
 import type { WhyClosed } from '../closed-routes.ts'
 import type { BinderDeps } from './binder-deps.ts'
+import type { AnswerMounted } from './mounts.ts'
 import { decodeParams } from './request/decode.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
 import { noSuchPath, refusal } from './failure-response.ts'
@@ -246,6 +247,8 @@ export const makeFirst = (
     'accessLog' | 'docsUrl' | 'log' | 'names' | 'pauseInLongTurn' | 'readings' | 'secureCookies'
   > & {
     readonly dialectAt: DialectAt
+    /** What answers a path outside of the API, beside pages. */
+    readonly findMounted?: (path: string) => AnswerMounted | undefined
   },
   guard: (req: IncomingMessage) => Guarded,
   roots: readonly string[],
@@ -284,6 +287,12 @@ export const makeFirst = (
       // Node's parser returns the same refusal, without knowledge of routes.
       const dialect = refused === codingRefusal ? 'platform' : deps.dialectAt(req.url ?? '')
       writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
+      return false
+    }
+    const mounted = deps.findMounted?.(context.path)
+    if (mounted !== undefined) {
+      if (context.method === 'HEAD') req.method = 'GET'
+      void mounted(req, res, context)
       return false
     }
     if (reading.includes(context.method)) {

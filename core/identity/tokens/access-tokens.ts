@@ -166,6 +166,7 @@ export const makeCreateToken =
         onlyOrgId,
         hash: deps.digest.digest(value),
         createdBy: call.principal?.userId,
+        ...definedFields({ madeWith: call.principal?.tokenId }),
       })
       if (isLeft(id)) return id
       const record = { id: id.right, ...facts, ...reach.right, lastUsedAt: undefined }

@@ -94,6 +94,7 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
         createdBy: userId,
         createdAt: now,
         expiresAt,
+        ...definedFields({ madeWith: principal.tokenId }),
       }
       return deps.unitOfWork.run(call, async (stores) => {
         await stores.tokens.lockOwner(userId)

@@ -82,6 +82,8 @@ export interface ApiServerToStart {
   readonly etcdUrl: string
   /** Where its objects are in etcd; the usual place by default. */
   readonly etcdPrefix?: string
+  /** The path of an AuthenticationConfiguration: whom it trusts beside its own tokens and certificates. */
+  readonly authenticationConfig?: string
 }
 
 /** Starts one kube-apiserver, and writes down how other processes reach it. */
@@ -116,6 +118,7 @@ export async function startApiServer(
       '--kubelet-preferred-address-types=InternalIP',
       ...(clientCa === undefined ? [] : [`--client-ca-file=${clientCa.certificatePath}`]),
       ...(wanted.etcdPrefix === undefined ? [] : [`--etcd-prefix=${wanted.etcdPrefix}`]),
+      ...(wanted.authenticationConfig === undefined ? [] : [`--authentication-config=${wanted.authenticationConfig}`]),
     ],
   })
   started.push(server)

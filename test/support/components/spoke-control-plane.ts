@@ -41,12 +41,13 @@ export async function spokeControlPlane(
 
 /**
  * Another one, for a test file that needs a spoke to itself. The name is its folder beside the first, and its prefix in
- * etcd.
+ * etcd. `authenticationConfig` is the path of the file that says whom it trusts.
  */
 export async function startSpokeControlPlane(
   first: Pick<ControlPlaneAccess, 'adminKubeconfigPath'>,
   name: string,
   say: Say = sayOnStderr,
+  authenticationConfig?: string,
 ): Promise<ControlPlane> {
   const owner = dirname(first.adminKubeconfigPath)
   const folder = join(owner, name)
@@ -60,7 +61,15 @@ export async function startSpokeControlPlane(
       await readFile(recordPathOf(first.adminKubeconfigPath), 'utf8'),
     ) as ControlPlaneRecord
     const { apiServer } = await findControlPlaneBinaries(say)
-    const wanted = { file: apiServer, name: `${name}-kube-apiserver`, folder, owner, etcdUrl, etcdPrefix: `/${name}` }
+    const wanted = {
+      file: apiServer,
+      name: `${name}-kube-apiserver`,
+      folder,
+      owner,
+      etcdUrl,
+      etcdPrefix: `/${name}`,
+      ...(authenticationConfig === undefined ? {} : { authenticationConfig }),
+    }
     const access = await withProgress(say, `kube-apiserver ${name}`, () => startApiServer(wanted, started))
     return { ...access, stop }
   } catch (cause) {

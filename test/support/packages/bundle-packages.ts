@@ -187,6 +187,8 @@ const bundle = async ({ root, making }: Place, entries: readonly Entry[], file: 
     plugins: [ownPlaces],
     minifyWhitespace: true,
     minifySyntax: true,
+    // oidc-provider stores its models by the names of their classes.
+    keepNames: true,
     legalComments: 'none',
     charset: 'ascii',
     logLevel: 'error',

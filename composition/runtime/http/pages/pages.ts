@@ -33,7 +33,10 @@ const accountPolicy = [
 
 /** The scripts that pages share, by file name. */
 const sharedScripts: Readonly<Record<string, string>> = Object.fromEntries(
-  ['kit.js', 'passkeys.js', 'sign-in-form.js', 'start.js'].map((name) => [name, pageFile(`scripts/${name}`)]),
+  ['kit.js', 'passkeys.js', 'question.js', 'sign-in-form.js', 'start.js'].map((name) => [
+    name,
+    pageFile(`scripts/${name}`),
+  ]),
 )
 
 const textAt = (file: URL): string => readFileSync(file, 'utf8')

@@ -22,7 +22,7 @@ const element = (name, text) => {
 const button = (text, about, run) => {
   const made = element('button', text)
   made.type = 'button'
-  if (['Delete', 'End', 'Remove'].includes(text)) made.className = 'danger'
+  if (['Delete', 'End', 'Remove', 'Withdraw'].includes(text)) made.className = 'danger'
   made.setAttribute('aria-label', text + ': ' + about)
   made.addEventListener('click', run)
   return made
@@ -211,6 +211,46 @@ const showTokens = async () => {
   fill('tokens', rows, 'No access tokens.')
 }
 
+const applications = settings + '/applications/oauth2'
+
+const showConsents = async () => {
+  const rows = (await list(applications + '/grants')).map(({ applicationId, applicationName, scopes, updatedAt }) =>
+    row(
+      applicationName + ', ' + scopes.join(' ') + ', last used ' + day(updatedAt),
+      button('Withdraw', applicationName, async () => {
+        const done = await act('The access is withdrawn.', 'POST', applications + '/' + applicationId + '/revoke')
+        if (done !== undefined) await showConsents()
+      }),
+    ),
+  )
+  fill('consents', rows, 'No application has access.')
+}
+
+const showSecret = (text) => {
+  byId('new-application-text').textContent = text
+  byId('new-application').hidden = text === ''
+}
+
+const showApplications = async () => {
+  const rows = (await list(applications)).map(({ id, name, clientId, redirectURIs, isPublic }) => {
+    const path = applications + '/' + id
+    const rotate = async () => {
+      const made = await act('The former secret is valid for one more day.', 'POST', path + '/regenerate_secret')
+      if (made !== undefined) showSecret('Client id: ' + clientId + '\nClient secret: ' + made.json)
+    }
+    return row(
+      [name, clientId, ...redirectURIs].join(', '),
+      ...(isPublic ? [] : [button('New secret', name, rotate)]),
+      button(
+        'Remove',
+        name,
+        async () => (await act('The application is removed.', 'DELETE', path)) && showApplications(),
+      ),
+    )
+  })
+  fill('applications', rows, 'No application.')
+}
+
 const showSessions = async () => {
   const path = settings + '/security/sessions'
   const rows = (await list(path)).map(({ id, isActiveSession, lastAccessed, ip, user_agent }) => {
@@ -366,6 +406,18 @@ for (const category of byId('token-form').dataset.categories.split(' ')) {
   label.append(choice)
   byId('token-scopes').append(label)
 }
+onSubmit('application-form', async () => {
+  const made = await act('The application is registered.', 'POST', applications, {
+    name: byId('application-name').value.trim(),
+    redirectUri: byId('application-redirects').value,
+    isPublic: byId('application-public').checked,
+  })
+  if (made === undefined) return
+  const { clientId, clientSecret } = made.json
+  showSecret('Client id: ' + clientId + (clientSecret === '' ? '' : '\nClient secret: ' + clientSecret))
+  byId('application-form').reset()
+  await showApplications()
+})
 addCopyButtons()
 
 byId('end-others').addEventListener(
@@ -377,11 +429,13 @@ byId('leave').addEventListener('click', async () => {
   byId('parts').hidden = true
   showCodes('')
   byId('new-token').hidden = true
+  showSecret('')
   byId('new-token-text').textContent = ''
   await signOut()
 })
 
 await signIn(async () => {
-  await Promise.all([showProfile(), showAddresses(), showFactor(), showLinks(), showTokens(), showSessions()])
+  const parts = [showProfile, showAddresses, showFactor, showLinks, showTokens, showConsents, showApplications]
+  await Promise.all([...parts, showSessions].map((show) => show()))
   byId('parts').hidden = false
 })

@@ -12,8 +12,13 @@ const refuse = (message) => {
   byId('again').hidden = false
 }
 
-/** Continues with the account, where a link was asked for, or to the page of a signed-in user. */
-const goOn = ({ json }) => location.replace(json.is_link ? '/account' : '/sign-in')
+/** Continues with the account, where a link was asked for, or where the sign-in began: with an application, or alone. */
+const goOn = ({ json }) => {
+  const waiting = sessionStorage.getItem('moorage-continue') ?? ''
+  sessionStorage.removeItem('moorage-continue')
+  const next = waiting.startsWith('/authorize?') ? waiting : '/sign-in'
+  location.replace(json.is_link ? '/account' : next)
+}
 
 onSecondFactor(id, goOn, refuse)
 

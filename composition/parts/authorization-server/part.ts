@@ -1,0 +1,212 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { joseKeyFactory } from '../../../adapters/oidc-provider/key-factory.ts'
+import { makeOidcProtocol, protocolRoots } from '../../../adapters/oidc-provider/protocol.ts'
+import { makeLibraryFetch } from '../../../adapters/oidc-provider/library-fetch.ts'
+import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
+import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
+import { makeSqlApplicationStore } from '../../../adapters/sql/authorization-server/application-store.ts'
+import { makeSqlConsentStore } from '../../../adapters/sql/authorization-server/consent-store.ts'
+import { authorizationServerMigrations } from '../../../adapters/sql/authorization-server/migrations.ts'
+import { makeSqlKeyStore, makeSqlRecordStore } from '../../../adapters/sql/authorization-server/record-store.ts'
+import { makeSqlWorkloadStore } from '../../../adapters/sql/authorization-server/workload-store.ts'
+import { makeSqlTeamDirectory } from '../../../adapters/sql/authorization-server/team-directory.ts'
+import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
+import { makeSqlTeamStore } from '../../../adapters/sql/organizations/team-store.ts'
+import { bindingOf } from '../../../core/authorization-server/authorizations.ts'
+import { makeProtocolDirectory } from '../../../core/authorization-server/directory.ts'
+import { makeProtocolKeys } from '../../../core/authorization-server/keys.ts'
+import {
+  AccountReadsPort,
+  ApplicationStorePort,
+  AuthorizationProtocolPort,
+  AuthorizationServerUnitOfWorkPort,
+  ConsentStorePort,
+  KeyFactoryPort,
+  KeyStorePort,
+  ProtocolCountersPort,
+  ProtocolDirectoryPort,
+  ProtocolKeysPort,
+  ProtocolRecordsPort,
+  ProtocolRootsPort,
+  RecordStorePort,
+  TeamDirectoryPort,
+} from '../../../core/authorization-server/ports.ts'
+import { makeProtocolRecords } from '../../../core/authorization-server/records.ts'
+import { accessScopes, identityScopes } from '../../../core/authorization-server/scopes.ts'
+import { TokenExchangePort } from '../../../core/authorization-server/workloads/ports.ts'
+import { makeSignOutCaller } from '../../../core/authorization-server/sign-out.ts'
+import { makeAccessToken } from '../../../core/identity/tokens/access-tokens.ts'
+import { AuthenticatorPort, IdentitySettingsPort, TokenDigestPort } from '../../../core/identity/ports.ts'
+import { ClockPort } from '../../../core/kernel/clock.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
+import { EntropyPort, randomBase62, SecretBoxPort } from '../../../core/kernel/secret.ts'
+import { authorizationServerPlugin } from '../../../plugins/authorization-server/plugin.ts'
+import { authorizationCookie } from '../../../plugins/authorization-server/codecs.ts'
+import type { Binding } from '../../part/binding.ts'
+import { bind, lazily } from '../../part/binding.ts'
+import type { Boot } from '../../part/boot.ts'
+import type { Counts } from '../../part/gauges.ts'
+import { defineGauges, makeCounts } from '../../part/gauges.ts'
+import { ownPage } from '../../part/pages/web-page.ts'
+import { definePart } from '../../part/part.ts'
+import { FreshUserPort } from '../identity/part.ts'
+import { bindUnitOfWork } from '../units-of-work.ts'
+import { protocolPages } from './pages.ts'
+import { workloadBindings } from './workloads.ts'
+
+const TallyPort = portKey<Counts>('authorizationServer.Tally')
+/** Endpoints and outcomes that have series of their own. */
+const mostSeries = 60
+/** 43 base62 characters are slightly more than 256 bits. */
+const browserKeyLength = 43
+
+/** The protocol, with what it counts. */
+const protocolBindings = ({ settings, resolver, readings, log }: Boot<object>): readonly Binding[] => [
+  bind(TallyPort, {}, () => makeCounts(['endpoint', 'outcome'], mostSeries)),
+  bind(ProtocolCountersPort, { tally: TallyPort }, ({ tally }) => ({
+    request: (endpoint, outcome) => tally.add(endpoint, outcome),
+  })),
+  bind(ProtocolRootsPort, {}, () => protocolRoots),
+  bind(
+    AuthorizationProtocolPort,
+    {
+      authenticator: AuthenticatorPort,
+      counters: ProtocolCountersPort,
+      digest: TokenDigestPort,
+      directory: ProtocolDirectoryPort,
+      entropy: EntropyPort,
+      exchange: TokenExchangePort,
+      identity: IdentitySettingsPort,
+      keys: ProtocolKeysPort,
+      records: ProtocolRecordsPort,
+      unitOfWork: AuthorizationServerUnitOfWorkPort,
+    },
+    ({ authenticator, digest, entropy, identity, unitOfWork, ...given }) =>
+      makeOidcProtocol({
+        ...given,
+        log,
+        pages: protocolPages,
+        baseUrl: () => identity.baseUrl(),
+        scopes: [...identityScopes, ...accessScopes],
+        apiScopes: accessScopes,
+        newAccessToken: () => makeAccessToken(entropy, digest),
+        fetch: makeLibraryFetch(
+          makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup), readings),
+        ),
+        browserCookie: {
+          name: authorizationCookie,
+          newValue: () => randomBase62(entropy, browserKeyLength),
+          pattern: /^[0-9A-Za-z]{43}$/,
+        },
+        bindingOf: (browserKey, id) => bindingOf(digest, browserKey, id),
+        async callerOf(sessionKey, call) {
+          const proven = await authenticator.authenticate({ kind: 'session', sessionKey }, undefined, call.sourceIp)
+          if (isLeft(proven)) return undefined
+          const { userId, sessionId, mustChangePassword } = proven.right
+          return sessionId === undefined || mustChangePassword === true ? undefined : { userId, sessionId }
+        },
+        signOut: makeSignOutCaller({ unitOfWork }),
+      }),
+  ),
+]
+
+/** The authorization server: people sign in at other applications with their account here. */
+export const part = definePart({
+  plugin: authorizationServerPlugin,
+  migrations: authorizationServerMigrations,
+  pages: [ownPage('authorize', 'Continue to an application'), ownPage('device', 'Connect a device')],
+  provide(boot) {
+    const { database } = boot
+    const stores = lazily(() => ({
+      identity: makeSqlIdentityStores(database, boot.heldObjects),
+      applications: makeSqlApplicationStore(database),
+      consents: makeSqlConsentStore(database),
+      records: makeSqlRecordStore(database),
+      workloads: makeSqlWorkloadStore(database),
+    }))
+    return [
+      bind(ApplicationStorePort, {}, () => stores().applications(database)),
+      bind(ConsentStorePort, {}, () => stores().consents(database)),
+      bind(RecordStorePort, {}, () => stores().records(database)),
+      bind(KeyStorePort, {}, () => makeSqlKeyStore(database)),
+      bind(KeyFactoryPort, {}, () => joseKeyFactory),
+      bind(AccountReadsPort, {}, () => stores().identity(database)),
+      bind(TeamDirectoryPort, { clock: ClockPort }, ({ clock }) =>
+        makeSqlTeamDirectory(database, { teams: makeSqlTeamStore(database)(database), clock }),
+      ),
+      bindUnitOfWork(
+        database,
+        AuthorizationServerUnitOfWorkPort,
+        ({ freshUser }) => {
+          const identity = makeSqlIdentityStores(database, boot.heldObjects, freshUser)
+          return (tx) => {
+            const { tokens, sessions, users } = identity(tx)
+            return {
+              tokens,
+              sessions,
+              users,
+              applications: stores().applications(tx),
+              consents: stores().consents(tx),
+              records: stores().records(tx),
+              workloads: stores().workloads(tx),
+            }
+          }
+        },
+        { freshUser: FreshUserPort },
+      ),
+      bind(
+        ProtocolRecordsPort,
+        {
+          applications: ApplicationStorePort,
+          clock: ClockPort,
+          digest: TokenDigestPort,
+          entropy: EntropyPort,
+          records: RecordStorePort,
+          secretBox: SecretBoxPort,
+          unitOfWork: AuthorizationServerUnitOfWorkPort,
+        },
+        makeProtocolRecords,
+      ),
+      bind(
+        ProtocolDirectoryPort,
+        {
+          accounts: AccountReadsPort,
+          applications: ApplicationStorePort,
+          clock: ClockPort,
+          digest: TokenDigestPort,
+          teams: TeamDirectoryPort,
+        },
+        makeProtocolDirectory,
+      ),
+      bind(
+        ProtocolKeysPort,
+        {
+          clock: ClockPort,
+          entropy: EntropyPort,
+          factory: KeyFactoryPort,
+          keys: KeyStorePort,
+          secretBox: SecretBoxPort,
+        },
+        makeProtocolKeys,
+      ),
+      ...workloadBindings(boot),
+      ...protocolBindings(boot),
+    ]
+  },
+  metrics: [
+    defineGauges(
+      {
+        moorage_authorization_requests_total: {
+          type: 'counter',
+          help:
+            'Requests of applications here, by endpoint (authorization, token) and outcome: success, the grant type, ' +
+            'or the error code of OAuth.',
+          label: ['endpoint', 'outcome'],
+        },
+      },
+      { tally: TallyPort },
+      ({ tally }) =>
+        async () => ({ moorage_authorization_requests_total: tally.samples() }),
+    ),
+  ],
+})

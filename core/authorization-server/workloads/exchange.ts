@@ -1,0 +1,207 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { TokenDigest } from '../../identity/ports.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { laterBySeconds } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { toWireJson } from '../../kernel/json.ts'
+import type { Call } from '../../kernel/principal.ts'
+import { makeOwnCall } from '../../kernel/principal.ts'
+import type { Entropy, Secret } from '../../kernel/secret.ts'
+import { hex, secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { AuthorizationServerStores } from '../ports.ts'
+import { auditOfFederatedCredential } from './audit.ts'
+import { meets } from './conditions.ts'
+import type {
+  ExchangedToken,
+  TokenExchange,
+  TokenExchangeRequest,
+  WorkloadClusters,
+  WorkloadStore,
+  WorkloadTokens,
+} from './ports.ts'
+import { WorkloadScopeRefused, WorkloadTokenRefused } from './ports.ts'
+import type { Claims, FederatedCredential } from './types.ts'
+
+export interface ExchangeDeps {
+  readonly workloads: Pick<WorkloadStore, 'ofLogin'>
+  readonly workloadTokens: WorkloadTokens
+  /** Undefined where the deployment has no clusters. */
+  readonly clusters: WorkloadClusters | undefined
+  readonly unitOfWork: UnitOfWork<AuthorizationServerStores>
+  readonly digest: TokenDigest
+  /** Returns a new random access token. */
+  readonly newAccessToken: () => string
+  readonly clock: Clock
+}
+
+const longestToken = 16_384
+/** A token that is used once is remembered until it expires. */
+const longestTokenLifeSeconds = 86_400
+/** By which the clock of an issuer may differ, and more. */
+const graceSeconds = 120
+const longestClaims = 4_000
+
+type RefusedOr<A> = Outcome<Failure<'IssuerUnavailable' | 'WorkloadTokenRefused'>, A>
+
+const refused = (message: string) => left(WorkloadTokenRefused(message))
+
+const textsOf = (value: unknown): readonly string[] =>
+  (Array.isArray(value) ? value : [value]).filter((each): each is string => typeof each === 'string')
+
+/** Returns the credentials that could be meant: the others need no request to their issuer. */
+const candidatesOf = (all: readonly FederatedCredential[], claims: Claims): readonly FederatedCredential[] =>
+  all.filter(
+    ({ issuer, audience, clusterUid, conditions }) =>
+      (clusterUid !== '' || issuer === claims['iss']) &&
+      textsOf(claims['aud']).includes(audience) &&
+      meets(claims, conditions),
+  )
+
+/** The claims for the audit log. They are what the issuer says, and no secret. */
+const shownClaims = (claims: Claims): string => toWireJson(claims).slice(0, longestClaims)
+
+/** Returns TokenExchange over the stores. See the port for what it guarantees. */
+export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
+  const { clock, digest } = deps
+
+  const proven = async (
+    credential: FederatedCredential,
+    token: Secret,
+    signal: AbortSignal | undefined,
+  ): RefusedOr<void> => {
+    const { orgId: ownerId, clusterUid: uid, audience } = credential
+    if (uid === '') return deps.workloadTokens.verify(token, credential, signal)
+    return deps.clusters === undefined
+      ? refused('This deployment has no clusters that could review the token.')
+      : deps.clusters.review({ ownerId, uid }, token, audience, signal)
+  }
+
+  /** Returns the credential whose issuer vouches for the token, and whose conditions its claims meet. */
+  const find = async (
+    { login, subjectToken }: TokenExchangeRequest,
+    claims: Claims,
+    signal: AbortSignal | undefined,
+  ): RefusedOr<FederatedCredential> => {
+    const candidates = candidatesOf(await deps.workloads.ofLogin(login), claims)
+    const [first] = candidates
+    if (first === undefined)
+      return refused(
+        'No federated credential of the robot account has the issuer, the audience and the claims of the token. ' +
+          'Compare them with the conditions.',
+      )
+    let last: Awaited<RefusedOr<void>> = right(undefined)
+    for (const credential of candidates) {
+      last = await proven(credential, subjectToken, signal)
+      if (!isLeft(last)) return right(credential)
+    }
+    return isLeft(last) ? last : right(first)
+  }
+
+  const issue = async (
+    call: Call,
+    known: FederatedCredential,
+    {
+      claims,
+      scopes,
+      value,
+      idHash,
+    }: {
+      readonly claims: Claims
+      readonly scopes: readonly string[]
+      readonly value: string
+      readonly idHash: Uint8Array
+    },
+  ): Outcome<Failure<'WorkloadTokenRefused'>, ExchangedToken> => {
+    const now = clock.now()
+    return deps.unitOfWork.run<Failure<'WorkloadTokenRefused'>, ExchangedToken>(call, async (stores) => {
+      await stores.tokens.lockOwner(known.robotId)
+      const credential = await stores.workloads.lock(known.id)
+      // It may have been changed while its issuer was asked.
+      if (credential?.version !== known.version) return refused('The federated credential has changed. Try again.')
+      const { robotId, orgId, lifeSeconds } = credential
+      const hash = digest.digest(value)
+      const expiresAt = laterBySeconds(now, lifeSeconds)
+      const inserted = await stores.tokens.insert({
+        userId: robotId,
+        name: `federated-${credential.id}-${hex(hash).slice(0, 32)}`,
+        hash,
+        lastEight: value.slice(-8),
+        scopeWords: scopes,
+        onlyOrgId: orgId,
+        createdBy: robotId,
+        createdAt: now,
+        expiresAt,
+      })
+      if (isLeft(inserted)) throw new Error('two random tokens have the same digest')
+      const until = Math.max(Number(claims['exp']) + graceSeconds, expiresAt.getTime() / 1000)
+      const use = { idHash, robotId, tokenId: inserted.right, expiresAt: new Date(until * 1000) }
+      if (!(await stores.workloads.insertUse(use)))
+        return refused('The token was exchanged before. Ask the issuer for a new one.')
+      await stores.workloads.markUsed(credential.id, now)
+      await stores.audit.record(
+        auditOfFederatedCredential(credential, 'federated_credential.token_issued', {
+          claims: shownClaims(claims),
+          scopes,
+          expires_at: expiresAt.toISOString(),
+        }),
+      )
+      return right({ value: secret(value), scopes, lifeSeconds })
+    })
+  }
+
+  return {
+    async exchange(call, request) {
+      const { subjectToken } = request
+      const text = subjectToken.reveal()
+      const claims = text.length > longestToken ? undefined : deps.workloadTokens.claimsOf(subjectToken)
+      if (claims === undefined) return refused('subject_token: must be a signed JSON Web Token.')
+      const expires = claims['exp']
+      const now = clock.now()
+      if (typeof expires !== 'number' || expires > now.getTime() / 1000 + longestTokenLifeSeconds)
+        return refused('subject_token: must expire within a day.')
+      const found = await find(request, claims, call.signal)
+      if (isLeft(found)) return found
+      const scopes = request.scopes ?? found.right.scopes
+      const excess = scopes.filter((scope) => !found.right.scopes.includes(scope))
+      if (excess.length > 0)
+        return left(WorkloadScopeRefused(`The federated credential does not have the scope ${excess.join(' ')}.`))
+      const value = deps.newAccessToken()
+      const issuer = String(claims['iss'])
+      const id = typeof claims['jti'] === 'string' ? claims['jti'] : text
+      return issue(call, found.right, { claims, scopes, value, idHash: digest.digest(`${issuer}\n${id}`) })
+    },
+  }
+}
+
+const batch = 200
+
+/** Removes tokens that were exchanged and have expired, in small steps. Returns their number. */
+export const makePurgeWorkloadUses =
+  ({
+    workloads,
+    unitOfWork,
+    clock,
+    entropy,
+  }: Pick<ExchangeDeps, 'clock' | 'unitOfWork'> & { readonly workloads: WorkloadStore; readonly entropy: Entropy }) =>
+  async (signal: AbortSignal): Promise<number> => {
+    let removed = 0
+    while (!signal.aborted) {
+      const uses = await workloads.expiredUses(clock.now(), batch)
+      if (uses.length === 0) break
+      await unitOfWork.run<never, void>(
+        makeOwnCall(entropy)('authorizationServer.purgeUses', signal),
+        async (stores) => {
+          for (const robotId of [...new Set(uses.map((use) => use.robotId))].sort((a, b) => a - b))
+            await stores.tokens.lockOwner(robotId)
+          for (const { idHash, robotId, tokenId } of uses) {
+            await stores.tokens.remove(robotId, tokenId)
+            await stores.workloads.removeUse(idHash)
+          }
+          return right(undefined)
+        },
+      )
+      removed += uses.length
+    }
+    return removed
+  }
