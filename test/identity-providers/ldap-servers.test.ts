@@ -5,7 +5,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { makeLdapDirectorySearch } from '../../adapters/identity-providers/ldap/ldap-directory-search.ts'
-import { idValue, subjectOf } from '../../adapters/identity-providers/ldap/entries.ts'
+import { idValue, isDisabled, subjectOf } from '../../adapters/identity-providers/ldap/entries.ts'
 import { isMessage, messageLength } from '../../adapters/identity-providers/ldap/messages.ts'
 import { makeEgressAllowance, makeUserUrlPolicy, readEgressTarget } from '../../adapters/outbound/egress-policy.ts'
 import { directoryIssuer, directoryOf } from '../../core/identity-providers/providers/directory-form.ts'
@@ -80,6 +80,7 @@ const searchAt = (port: number, host = 'localhost', more: { readonly requestMill
     policy: makeUserUrlPolicy(allowance),
     allowance,
     limiter: { run: (_, work) => work() },
+    clock: { now: () => new Date() },
     ...more,
   })
 }
@@ -288,6 +289,31 @@ test('a GUID of Active Directory is searched for by the bytes that it was read f
   t.is(subjectOf('entryUUID', uuid.toUpperCase()), uuid)
   t.is(subjectOf('nsUniqueId', '8c12e5b4-1dd211b2-80b3e1a5-6c0a0000'), '8c12e5b4-1dd211b2-80b3e1a5-6c0a0000')
   for (const wrong of ['', 'admin', `${uuid}0`]) t.is(subjectOf('entryUUID', wrong), undefined)
+})
+
+test('an entry is disabled by each mark of its directory, and not by a lock after wrong passwords', (t) => {
+  const now = new Date('2026-11-28T12:00:00Z')
+  const ticks = (at: Date): string => String(BigInt(at.getTime()) * 10_000n + 116_444_736_000_000_000n)
+  const disabled = (attributes: object): boolean => isDisabled({ dn: 'cn=ann', ...attributes }, now)
+  for (const marks of [
+    { userAccountControl: '514' },
+    { nsAccountLock: 'TRUE' },
+    { pwdAccountLockedTime: '000001010000Z' },
+    { accountExpires: ticks(now) },
+    { accountExpires: ticks(new Date('1999-12-31T00:00:00Z')) },
+  ])
+    t.true(disabled(marks), JSON.stringify(marks))
+  for (const marks of [
+    {},
+    { userAccountControl: '512' },
+    { nsAccountLock: 'false' },
+    { pwdAccountLockedTime: '20261128115900Z' },
+    { accountExpires: '0' },
+    { accountExpires: '9223372036854775807' },
+    { accountExpires: ticks(new Date(now.getTime() + 1)) },
+    { accountExpires: 'soon' },
+  ])
+    t.false(disabled(marks), JSON.stringify(marks))
 })
 
 test('the host alone makes the issuer of the people of a directory', (t) => {

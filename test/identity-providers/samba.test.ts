@@ -32,7 +32,12 @@ test.before(async () => {
   const target = readEgressTarget(domain.address)
   const allowance = makeEgressAllowance(target === undefined ? [] : [target])
   const limiter = { run: <A>(_: unknown, work: () => Promise<A>) => work() }
-  directories = makeLdapDirectorySearch({ policy: makeUserUrlPolicy(allowance), allowance, limiter })
+  directories = makeLdapDirectorySearch({
+    policy: makeUserUrlPolicy(allowance),
+    allowance,
+    limiter,
+    clock: { now: () => new Date() },
+  })
 })
 test.after.always(() => domain?.stop())
 

@@ -58,7 +58,21 @@ const disabledFlag = 0x2
 /** pwdAccountLockedTime of an entry that an administrator has locked; other times are locks after wrong passwords. */
 const lockedForever = '000001010000Z'
 
-const isDisabled = (entry: Entry): boolean =>
+/** Active Directory counts 100 ns from the year 1601. Zero, and the greatest number, stand for never. */
+const ticksPerMillisecond = 10_000n
+const epochTicks = 116_444_736_000_000_000n
+const neverTicks = 9_223_372_036_854_775_807n
+
+const hasExpired = (entry: Entry, now: Date): boolean => {
+  const text = textOf(entry, 'accountExpires')
+  const ticks = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n
+  if (ticks === 0n || ticks >= neverTicks) return false
+  return (ticks - epochTicks) / ticksPerMillisecond <= BigInt(now.getTime())
+}
+
+/** Reports whether the directory itself lets the person sign in nowhere. @internal */
+export const isDisabled = (entry: Entry, now: Date): boolean =>
+  hasExpired(entry, now) ||
   (Number(textOf(entry, 'userAccountControl')) & disabledFlag) !== 0 ||
   textOf(entry, 'nsAccountLock').toLowerCase() === 'true' ||
   textOf(entry, 'pwdAccountLockedTime') === lockedForever
@@ -74,6 +88,7 @@ export const attributesOf = ({ options, groupsAttribute }: DirectoryClient): str
     groupsAttribute,
   ].filter((name) => name !== ''),
   'userAccountControl',
+  'accountExpires',
   'nsAccountLock',
   'pwdAccountLockedTime',
 ]
@@ -88,7 +103,7 @@ export const namedGroups = (entry: Entry, attribute: string): readonly string[] 
   return textsOf(entry, attribute).filter((dn) => dn.length <= maxDn)
 }
 
-export const personOf = (entry: Entry, { options }: DirectoryClient): Omit<DirectoryPerson, 'groups'> => ({
+export const personOf = (entry: Entry, { options }: DirectoryClient, now: Date): Omit<DirectoryPerson, 'groups'> => ({
   dn: entry.dn,
   subject: entrySubject(entry, options.idAttribute),
   login: textOf(entry, options.loginAttribute),
@@ -96,5 +111,5 @@ export const personOf = (entry: Entry, { options }: DirectoryClient): Omit<Direc
   fullName: [textOf(entry, options.nameAttribute), textOf(entry, options.surnameAttribute)]
     .filter((name) => name !== '')
     .join(' '),
-  isDisabled: isDisabled(entry),
+  isDisabled: isDisabled(entry, now),
 })

@@ -10,6 +10,7 @@ import {
 } from 'ldapts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { Busy } from '../../../core/kernel/failure.ts'
+import type { Clock } from '../../../core/kernel/clock.ts'
 import type { DirectoryCall, DirectorySearch } from '../../../core/identity-providers/ports.ts'
 import type { DirectoryClient, DirectoryPerson } from '../../../core/identity-providers/types.ts'
 import type { AccountLimiter } from '../../outbound/account-limiter.ts'
@@ -21,6 +22,7 @@ import { DirectoryProblem, unavailable } from './problems.ts'
 
 export interface LdapOptions extends ConnectionOptions {
   readonly limiter: Pick<AccountLimiter, 'run'>
+  readonly clock: Clock
 }
 
 /** Of one call, with all its requests. */
@@ -116,6 +118,7 @@ const readPeople = async (
   connection: LdapConnection,
   of: DirectoryClient,
   subjects: readonly string[],
+  now: Date,
 ): Promise<readonly DirectoryPerson[]> => {
   const { options } = of
   const entries = await search(connection, {
@@ -127,7 +130,7 @@ const readPeople = async (
   const hasGroups = entries.length > 0 && (await showsGroups(connection, of))
   const people: DirectoryPerson[] = []
   for (const entry of entries) {
-    const person = personOf(entry, of)
+    const person = personOf(entry, of, now)
     const groups = hasGroups ? await groupsOf(connection, of, entry, person.login) : undefined
     people.push({ ...person, groups })
   }
@@ -136,7 +139,7 @@ const readPeople = async (
 }
 
 /** DirectorySearch by the library ldapts. Each call has a connection of its own, and its turn in a fair queue. */
-export const makeLdapDirectorySearch = ({ limiter, ...options }: LdapOptions): DirectorySearch => {
+export const makeLdapDirectorySearch = ({ limiter, clock, ...options }: LdapOptions): DirectorySearch => {
   const connect = makeConnect(options)
 
   const attempt = async <A>(
@@ -184,14 +187,14 @@ export const makeLdapDirectorySearch = ({ limiter, ...options }: LdapOptions): D
         const dn = entry?.dn ?? `cn=no such entry,${of.options.userBase}`
         if (!(await isBound(connection, dn, password.reveal())) || entry === undefined) return undefined
         await bind()
-        const [person] = await readPeople(connection, of, [entry.subject])
+        const [person] = await readPeople(connection, of, [entry.subject], clock.now())
         return person?.dn === entry.dn ? person : undefined
       }),
 
     read: (of, subjects, call) =>
       attempt(of, call, async (connection, bind) => {
         await bind()
-        return readPeople(connection, of, subjects)
+        return readPeople(connection, of, subjects, clock.now())
       }),
   }
 }

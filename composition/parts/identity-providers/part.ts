@@ -123,11 +123,16 @@ export const part = definePart({
         makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup), readings),
       ),
       bind(OpenIdConnectPort, { fetch: ProviderFetchPort, clock: ClockPort }, makeOpenIdConnect),
-      bind(DirectorySearchPort, {}, () => {
+      bind(DirectorySearchPort, { clock: ClockPort }, ({ clock }) => {
         const allowance = makeEgressAllowance(settings.egressAllow)
         const limiter = makeAccountLimiter(directoryTurns)
         pools.watch(directoryTurns.pool, limiter.load)
-        return makeLdapDirectorySearch({ policy: makeUserUrlPolicy(allowance, resolver.lookup), allowance, limiter })
+        return makeLdapDirectorySearch({
+          policy: makeUserUrlPolicy(allowance, resolver.lookup),
+          allowance,
+          limiter,
+          clock,
+        })
       }),
       bind(DomainProofsPort, { fetch: ProviderFetchPort }, ({ fetch }) => makeDomainProofs(fetch, systemTextRecords)),
       bind(ProviderSettingsPort, {}, () => ({
