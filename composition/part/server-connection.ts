@@ -40,7 +40,7 @@ export const onServer = async (
   const token = await credentialAt(context, options, url)
   if (token === undefined) {
     context.say(
-      'Who asks? Sign in with moorage login, set MOORAGE_TOKEN to an access token, or name a file that holds one with ' +
+      'No access token. Sign in with moorage login, set MOORAGE_TOKEN to an access token, or name a file that holds one with ' +
         '--token-file.',
     )
     return 2

@@ -200,25 +200,25 @@ const many = (folder: string, count: number, text: string): Readonly<Record<stri
 
 test('files share processes by component needs, each in one at most', (t) => {
   const groups = groupsOf({
-    ...many('identity', 27, ''),
-    ...many('bus', 5, '// process: waiting - uses components\n'),
+    ...many('identity', 40, ''),
+    ...many('bus', 6, '// process: waiting - uses components\n'),
     ...many('http', 1, '// process: waiting - runs programs\n'),
   })
   t.deepEqual(
     groups.map(([path, members]) => [path, members.length]),
     [
-      ['01.test.ts', 9],
-      ['02.test.ts', 9],
-      ['03.test.ts', 9],
+      ['01.test.ts', 13],
+      ['02.test.ts', 13],
+      ['03.test.ts', 14],
       ['04.test.ts', 3],
-      ['05.test.ts', 3],
+      ['05.test.ts', 4],
     ],
   )
   const [computing, waiting] = [groups.slice(0, 3), groups.slice(3)].map((some) =>
     some.flatMap(([, members]) => members),
   )
-  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 27, '')).toSorted())
-  t.deepEqual(waiting?.toSorted(), [...Object.keys(many('bus', 5, '')), 'test/http/0.test.ts'].toSorted())
+  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 40, '')).toSorted())
+  t.deepEqual(waiting?.toSorted(), [...Object.keys(many('bus', 6, '')), 'test/http/0.test.ts'].toSorted())
 })
 
 test('rows of shared processes are balanced, each process in one row', (t) => {

@@ -174,7 +174,7 @@ withKubernetesAndKubeletAndKubectl(
       timeoutMilliseconds: 60_000,
     })
     t.is(refused.status, 1)
-    t.regex(refused.stderr, /Set MOORAGE_TOKEN/)
+    t.regex(refused.stderr, /set MOORAGE_TOKEN/)
   },
 )
 
