@@ -7,14 +7,10 @@ import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-stor
 import { changeableOfUser } from '../../adapters/sql/identity/rows.ts'
 import { makeSqlPageSizeStore } from '../../adapters/sql/identity/settings-store.ts'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
-import type { Columns, Table } from '../../adapters/sql/kit/columns.ts'
 import { columnsOf, pick, present, without } from '../../adapters/sql/kit/columns.ts'
-import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { makeSqlApplicationStore } from '../../adapters/sql/authorization-server/application-store.ts'
 import { makeSqlProviderStore } from '../../adapters/sql/identity-providers/provider-store.ts'
 import { makeSqlSubscriptionStore } from '../../adapters/sql/marketplace/subscription-store.ts'
 import { makeSqlRegistrationStore } from '../../adapters/sql/metrics-proxy/registration-store.ts'
-import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { profileOfOrganization } from '../../adapters/sql/organizations/rows.ts'
 import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
 import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
@@ -30,7 +26,6 @@ import { clientOrgClusters } from '../../adapters/sql/tables/client-orgs.ts'
 import { cloudCredentials } from '../../adapters/sql/tables/clouds.ts'
 import { clusters } from '../../adapters/sql/tables/clusters.ts'
 import { contracts } from '../../adapters/sql/tables/contracts.ts'
-import { oauthApplications } from '../../adapters/sql/tables/authorization-server.ts'
 import { identityProviders } from '../../adapters/sql/tables/identity-providers.ts'
 import { pageSizes, users } from '../../adapters/sql/tables/identity.ts'
 import { marketplaceSubscriptions } from '../../adapters/sql/tables/marketplace.ts'
@@ -40,50 +35,23 @@ import { provisionedGroups, provisionedUsers } from '../../adapters/sql/tables/p
 import { branding } from '../../adapters/sql/tables/kernel.ts'
 import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import { clusterPhases, hostingProviders, phaseReasons } from '../../core/clusters/types.ts'
-import type { AccountId, UserId } from '../../core/kernel/ids.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import type { GroupContent } from '../../core/provisioning/types.ts'
 import { newClientCluster, newClientOrg } from '../client-orgs/client-org-store.suite.ts'
 import { newCluster } from '../clusters/cluster-store.suite.ts'
 import { terms } from '../contracts/contract-store.fixture.ts'
+import { applicationChanges } from './application-changes.fixture.ts'
+import type { Fields, StoreChange } from './store-change.fixture.ts'
+import { at, organization, person } from './store-change.fixture.ts'
 import { unwrap } from '../support/outcome.ts'
 
-const at = new Date('2026-05-01T08:00:00.123Z')
 const secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
 
 /** Some letters have a longer lower case. */
 const lowerCaseName = fc.stringMatching(/^[a-z]{1,254}$/)
 
-type Fields = Readonly<Record<string, unknown>>
-
-/** A store's change of what it keeps: every declared field of `columns` is written, and read back by the store. */
-interface Change {
-  /** The tables whose columns they are. */
-  readonly tables: readonly Table[]
-  readonly columns: Columns
-  /** The values of columns that do not take every text. */
-  readonly chosen?: Readonly<Record<string, fc.Arbitrary<unknown>>>
-  /** Makes the object that is changed. */
-  readonly prepare: (db: SqlDatabase) => Promise<(fields: Fields) => Promise<object | undefined>>
-}
-
-const person = async (db: SqlDatabase): Promise<UserId> => {
-  const fresh = { login: 'ann', fullName: '', passwordPhc: '!', mustChangePassword: false, isAdmin: false }
-  const user = { ...fresh, isActive: true, restricted: false, visibility: 'public', createdAt: at } as const
-  return unwrap(await makeSqlUserStore(db)(db).insert(user)) as UserId
-}
-
-const organization = async (db: SqlDatabase) => {
-  const store = makeSqlOrganizationStore(db, async () => [])(db)
-  const [fullName, email, description, website, location, fleetEndpoint] = ['', '', '', '', '', '']
-  const profile = { fullName, email, description, website, location, fleetEndpoint }
-  const id = unwrap(
-    await store.insert({ ...profile, name: 'acme', orgType: 0, createdAt: at, visibility: 'public' } as never),
-  )
-  return { store, id }
-}
-
 /** What a caller can change in a store. */
-export const storeChanges: Readonly<Record<string, Change>> = {
+export const storeChanges: Readonly<Record<string, StoreChange>> = {
   'a user': {
     tables: [users],
     // The search name is computed.
@@ -168,24 +136,7 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       }
     },
   },
-  'an application': {
-    tables: [oauthApplications],
-    columns: pick(oauthApplications, 'name', 'logo'),
-    prepare: async (db) => {
-      const store = makeSqlApplicationStore(db)(db)
-      const addresses = { redirectUris: [], postLogoutRedirectUris: [], backChannelLogoutUri: '' }
-      const secrets = { secretHash: undefined, formerSecretHash: undefined, formerSecretUntil: undefined }
-      const content = { name: 'a', isPublic: true, addresses, logo: undefined, robotId: undefined, ...secrets }
-      const owner = { userId: undefined, orgId: undefined }
-      const id = await store.insert({ ...content, owner, clientId: 'a', createdAt: at })
-      return async (fields) => {
-        const before = id === undefined ? undefined : await store.byId(id)
-        if (before === undefined) throw new Error('the application is not there')
-        await store.replace(before, { ...content, ...fields } as never, at)
-        return store.byId(before.id)
-      }
-    },
-  },
+  ...applicationChanges,
   'an identity provider': {
     tables: [identityProviders],
     columns: pick(
