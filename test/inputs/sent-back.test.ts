@@ -19,6 +19,10 @@ const exceptions: Readonly<Record<string, string>> = {
   'contracts.updateContract':
     'only vendor-hosted deployments serve it: test/contracts/contracts.http.test.ts sends a contract back',
   'contracts.uploadDocument': 'what is shown is a link to the document',
+  'authorizationServer.decideAuthorization': 'no application asks',
+  'authorizationServer.changeApplication': 'shows lists where lines are sent, as the wider interface does',
+  'authorizationServer.changeOrgApplication': 'shows lists where lines are sent, as the wider interface does',
+  'authorizationServer.changeSiteApplication': 'shows lists where lines are sent, as the wider interface does',
   'identity.uploadAvatar': 'takes the bytes of a picture; its address is shown',
   'organizations.setAvatar': 'takes the bytes of a picture; its address is shown',
   'identity.enrollSecondFactor': 'takes the code that proves the seed which is shown',

@@ -57,9 +57,9 @@ const refusalsOfAnyPath: readonly number[] = [400, 404, 405, 408, 431, 500, 501,
 export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): AnswerCheck => {
   const find = makeFinder(document)
   const problemOf = makeValidator(document)
-  // Below a proxied API it is a Kubernetes Status, and below SCIM an error of its own.
+  // Below a proxied API it is a Kubernetes Status; SCIM and the metering of a cloud have errors of their own.
   const errorBody: Schema = {
-    anyOf: ['Error', 'KubernetesStatus', 'ScimError']
+    anyOf: ['Error', 'KubernetesStatus', 'ScimError', 'CloudAMeteringProxyErr']
       .filter((name) => name in document.components.schemas)
       .map((name) => ({ $ref: `#/components/schemas/${name}` })),
   }

@@ -1,5 +1,5 @@
 import { ask, byId, onSubmit, showOnly, tell } from './kit.js'
-import { beginAt, onSecondFactor } from './sign-in-form.js'
+import { beginAt, continueAfterProvider, onSecondFactor } from './sign-in-form.js'
 
 // The page is at /user/oauth2/ID: a provider sends the browser here to begin a sign-in, and a directory asks here for
 // the name and the password.
@@ -12,14 +12,12 @@ const refuse = (message) => {
   byId('again').hidden = false
 }
 
-const goOn = ({ json }) => location.replace(json.is_link ? '/account' : '/sign-in')
-
-onSecondFactor(id, goOn, refuse)
+onSecondFactor(id, continueAfterProvider, refuse)
 onSubmit('password-form', async () => {
   const body = { state, username: byId('username').value.trim(), password: byId('password').value }
   const reply = await ask('POST', '/user/oauth2/' + id + '/password', body)
   byId('password').value = ''
-  if (reply.status === 200) return goOn(reply)
+  if (reply.status === 200) return continueAfterProvider(reply)
   if (reply.status === 405 && reply.json.code === 'SecondFactorNeeded') {
     showOnly('code-form', 'password-form')
     return tell('Your identity provider let you in. Enter a one-time code of this account too, or use a passkey.')

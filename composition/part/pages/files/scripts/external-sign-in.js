@@ -1,5 +1,5 @@
 import { ask, byId, showOnly, tell } from './kit.js'
-import { onSecondFactor } from './sign-in-form.js'
+import { continueAfterProvider, onSecondFactor } from './sign-in-form.js'
 
 // The page is at /user/oauth2/ID/callback: the provider sends the browser here with its answer.
 const id = location.pathname.split('/')[3]
@@ -12,15 +12,7 @@ const refuse = (message) => {
   byId('again').hidden = false
 }
 
-/** Continues with the account, where a link was asked for, or where the sign-in began: with an application, or alone. */
-const goOn = ({ json }) => {
-  const waiting = sessionStorage.getItem('moorage-continue') ?? ''
-  sessionStorage.removeItem('moorage-continue')
-  const next = waiting.startsWith('/authorize?') ? waiting : '/sign-in'
-  location.replace(json.is_link ? '/account' : next)
-}
-
-onSecondFactor(id, goOn, refuse)
+onSecondFactor(id, continueAfterProvider, refuse)
 
 const sent = Object.fromEntries(
   ['state', 'code', 'iss', 'error'].filter((name) => answer.has(name)).map((name) => [name, answer.get(name)]),
@@ -30,7 +22,7 @@ if (sent.state === undefined)
 else {
   tell('Signing in…')
   const reply = await ask('POST', '/user/oauth2/' + id + '/callback', sent)
-  if (reply.status === 200) goOn(reply)
+  if (reply.status === 200) continueAfterProvider(reply)
   else if (reply.status === 405 && reply.json.code === 'SecondFactorNeeded') {
     showOnly('code-form')
     tell('Your identity provider let you in. Enter a one-time code of this account too, or use a passkey.')

@@ -32,6 +32,14 @@ export const beginAt = async (id, body = {}, path = '/user/oauth2/' + id) => {
   return undefined
 }
 
+/** Continues with the account, where a link was asked for, or where the sign-in began: with an application, or alone. */
+export const continueAfterProvider = ({ json }) => {
+  const waiting = sessionStorage.getItem('moorage-continue') ?? ''
+  sessionStorage.removeItem('moorage-continue')
+  const next = waiting.startsWith('/authorize?') ? waiting : '/sign-in'
+  location.replace(json.is_link ? '/account' : next)
+}
+
 /** Lets the form of the code, or a passkey, complete a sign-in with an identity provider. */
 export const onSecondFactor = (id, onDone, onRefused) => {
   /** Sends the second factor. `wrong` is what to say if it is not accepted. */
