@@ -5,11 +5,13 @@ import { IssuerUnavailable, WorkloadTokenRefused } from '../../core/authorizatio
 import type { WorkloadTokens } from '../../core/authorization-server/workloads/ports.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import { textAt } from '../../core/kernel/json.ts'
-import { algorithms, clockToleranceSeconds } from '../identity-providers/known-providers.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts'
 import { FetchFailed } from '../outbound/guarded-fetch.ts'
 
+/** Asymmetric ones, as for tokens of identity providers. */
+const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA']
+const clockToleranceSeconds = 60
 const requestMilliseconds = 10_000
 const answerBytes = 1024 * 1024
 const maxIssuers = 500

@@ -57,11 +57,21 @@ const refusalsOfAnyPath: readonly number[] = [400, 404, 405, 408, 431, 500, 501,
 export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): AnswerCheck => {
   const find = makeFinder(document)
   const problemOf = makeValidator(document)
-  // Below a proxied API it is a Kubernetes Status; SCIM and the metering of a cloud have errors of their own.
+  // Below a proxied API it is a Kubernetes Status, and below SCIM an error of its own. Metering has one too, which the
+  // document of a deployment without it lacks.
+  const [text, object] = [{ type: 'string' }, { type: 'object' }]
+  const ofMetering: Schema = {
+    type: 'object',
+    properties: { code: text, message: text, origErr: object },
+    required: ['code', 'message', 'origErr'],
+  }
   const errorBody: Schema = {
-    anyOf: ['Error', 'KubernetesStatus', 'ScimError', 'CloudAMeteringProxyErr']
-      .filter((name) => name in document.components.schemas)
-      .map((name) => ({ $ref: `#/components/schemas/${name}` })),
+    anyOf: [
+      ...['Error', 'KubernetesStatus', 'ScimError']
+        .filter((name) => name in document.components.schemas)
+        .map((name) => ({ $ref: `#/components/schemas/${name}` })),
+      ofMetering,
+    ],
   }
 
   const unrouted = (answer: SeenAnswer): string | undefined => {
