@@ -1,3 +1,4 @@
+import { openBrowser } from '../adapters/system/browser.ts'
 import 'reflect-metadata'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -39,6 +40,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
     process.once('SIGINT', listener)
     return () => void process.off('SIGINT', listener)
   },
+  openBrowser: (url) => openBrowser(url),
 })
 // Output that a pipe has not taken yet would be lost when the process exits. When the reader has closed, an error ends
 // the wait.

@@ -15,6 +15,8 @@ export interface CommandContext {
   readonly terminal?: { write(text: string): void; columns(): number; rows(): number }
   /** Registers `listener` for an interrupt from the keyboard. Returns a function that removes it. */
   onInterrupt?(listener: () => void): () => void
+  /** Opens an address in the browser of the person. Resolves to false if no browser opens. */
+  openBrowser?(url: string): Promise<boolean>
 }
 
 /** The options of every command. */

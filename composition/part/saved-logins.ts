@@ -81,6 +81,28 @@ export interface ProtocolAnswer {
   readonly json: unknown
 }
 
+/** Returns the issuer that a server says it is (RFC 8414 §3); empty if it has none. */
+export const readIssuer = async ({
+  server,
+  caFile,
+}: {
+  readonly server: string
+  readonly caFile?: string | undefined
+}): Promise<string> => {
+  const api = makeUndiciApiClient({ server, headers: { 'user-agent': 'moorage' }, ...definedFields({ caFile }) })
+  try {
+    const reply = await api.send({
+      method: 'GET',
+      path: '/oidc/.well-known/openid-configuration',
+      headers: {},
+      body: undefined,
+    })
+    return reply.status === 200 ? textAt(fromWireJson(reply.body), 'issuer') : ''
+  } finally {
+    await api.close()
+  }
+}
+
 /** Sends a form to an endpoint below the issuer of a server. */
 export const sendForm = async (
   { server, caFile }: { readonly server: string; readonly caFile?: string | undefined },

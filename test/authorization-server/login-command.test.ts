@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
+import { openBrowser } from '../../adapters/system/browser.ts'
+import { signInByBrowser } from '../../composition/parts/authorization-server/browser-login.ts'
 import { login } from '../../composition/parts/authorization-server/login.ts'
 import { runCommandLine } from '../../composition/moorage.ts'
 import type { FlowFixture } from './flow.fixture.ts'
@@ -98,4 +100,106 @@ test.serial('a login that was withdrawn is forgotten, and a refused one is not k
   t.is(refused.code, 1)
   t.regex(refused.err, /You refused/)
   t.deepEqual(kept(), {})
+})
+
+/** Signs a person in by a browser, which `visit` drives from the address that the command opens. */
+const signInWith = async (visit: (url: URL) => Promise<void>) => {
+  const { context, out, err } = contextOf()
+  const visits: Promise<void>[] = []
+  const openBrowser = async (url: string): Promise<boolean> => {
+    visits.push(visit(new URL(url)))
+    return true
+  }
+  const code = await login({ ...context, openBrowser }, { server }, 20)
+  await Promise.all(visits)
+  return { code, out: out(), err: err() }
+}
+const signedInBrowser = async (person: string) => {
+  const browser = fixture.browser()
+  await browser.signIn(person)
+  return browser
+}
+
+test.serial('a person signs in by the browser, which comes back to loopback', async (t) => {
+  const browser = await signedInBrowser('ed')
+  const done = await signInWith(async (url) => {
+    const { searchParams: asked } = url
+    t.regex(asked.get('redirect_uri') ?? '', /^http:\/\/127\.0\.0\.1:\d+\/$/)
+    t.is(asked.get('code_challenge_method'), 'S256')
+    const shown = await fetch(await browser.authorize(url))
+    t.is(shown.status, 200)
+    t.is(await shown.text(), 'You are signed in. Close this window.\n')
+  })
+  t.is(done.code, 0, done.err)
+  t.is(done.out, `ed at ${server}`)
+  expire()
+  t.is((await run('whoami', server)).code, 0)
+  t.is((await run('logout', server)).code, 0)
+})
+
+test.serial('a request without the state of the login is refused and ends nothing', async (t) => {
+  const browser = await signedInBrowser('ed')
+  const done = await signInWith(async (url) => {
+    const own = url.searchParams.get('redirect_uri') ?? ''
+    for (const query of ['', '?code=x', '?code=x&state=guess', '?error=access_denied'])
+      t.is((await fetch(`${own}${query}`)).status, 400)
+    const returned = await browser.authorize(url)
+    t.is((await fetch(returned, { method: 'POST' })).status, 400)
+    const answers = await Promise.all([fetch(returned), fetch(returned).catch(() => undefined)])
+    t.is(answers.filter((answer) => answer?.status === 200).length, 1)
+  })
+  t.is(done.code, 0, done.err)
+  t.is((await run('logout', server)).code, 0)
+})
+
+test.serial('an answer of another issuer and a refusal keep no login', async (t) => {
+  const browser = await signedInBrowser('ed')
+  const mixed = await signInWith(async (url) => {
+    const returned = await browser.authorize(url)
+    returned.searchParams.set('iss', 'https://evil.test/oidc')
+    await fetch(returned)
+  })
+  t.is(mixed.code, 1)
+  t.regex(mixed.err, /from another server/)
+  const refused = await signInWith(async (url) => void (await fetch(await browser.authorize(url, false))))
+  t.is(refused.code, 1)
+  t.regex(refused.err, /You refused/)
+  t.deepEqual(kept(), {})
+})
+
+test.serial('a login that is not answered in time ends', async (t) => {
+  const { context } = contextOf()
+  const ended = await signInByBrowser({ ...context, openBrowser: async () => true }, { server }, 'openid', 1)
+  t.regex(ended !== undefined && 'problem' in ended ? ended.problem : '', /in time/)
+})
+
+test.serial('a login shows a code if no browser opens or --device is given', async (t) => {
+  const browser = await signedInBrowser('vic')
+  for (const device of [false, true]) {
+    const { context, out, err } = contextOf()
+    const opened: string[] = []
+    const say = (text: string): void => {
+      context.say(text)
+      const user_code = /user_code=([\w-]+)/.exec(text)?.[1]
+      if (user_code !== undefined) void browser.send('POST', '/user/devices', { user_code, is_accepted: true })
+    }
+    const openBrowser = async (url: string): Promise<boolean> => (opened.push(url), false)
+    t.is(await login({ ...context, say, openBrowser }, { server, device }, 20), 0, err())
+    t.is(opened.length, device ? 0 : 1)
+    t.is(out(), `vic at ${server}`)
+  }
+})
+
+test('a browser is opened only where there is a screen and a command for it', async (t) => {
+  const path = { PATH: folder }
+  t.false(await openBrowser('http://127.0.0.1/', path, 'linux'))
+  t.false(await openBrowser('http://127.0.0.1/', { ...path, DISPLAY: ':0' }, 'linux'))
+  t.false(await openBrowser('http://127.0.0.1/', { ...path, SSH_CONNECTION: 'x' }, 'darwin'))
+  for (const [status, isOpen] of [
+    [0, true],
+    [3, false],
+  ] as const) {
+    writeFileSync(join(folder, 'xdg-open'), `#!/bin/sh\nexit ${status}\n`, { mode: 0o755 })
+    t.is(await openBrowser('http://127.0.0.1/', { ...path, DISPLAY: ':0' }, 'linux'), isOpen)
+  }
 })

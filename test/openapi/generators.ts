@@ -80,7 +80,7 @@ export const javaLibraries = async (): Promise<string> => {
 }
 
 /** Returns a folder with the Python packages that a client needs. */
-export const pythonPackages = async (client: 'fido2' | 'python' | 'scim-testers'): Promise<string> => {
+export const pythonPackages = async (client: 'authlib' | 'fido2' | 'python' | 'scim-testers'): Promise<string> => {
   const python = commandPath('python3', 'install Python 3.9 or newer with pip (Debian: python3-pip)')
   const folder = await filled(client, (into) =>
     install([python, '-m', 'pip', 'install', '--quiet', '--target', 'lib', '-r', 'requirements.txt'], into),

@@ -6,6 +6,8 @@ import type { CommandContext, ExitCode } from '../../part/command-context.ts'
 import { printable, printJson } from '../../part/command-context.ts'
 import { forgetLogin, keepLogin, sendForm } from '../../part/saved-logins.ts'
 import type { ServerOptions } from '../../part/server-connection.ts'
+import type { LoginServer, SignedIn } from './browser-login.ts'
+import { signInByBrowser } from './browser-login.ts'
 import { onServer, serverOf, told, unreachable } from '../../part/server-connection.ts'
 
 /** Clients ask for the answer of a person no more often, unless the server says so (RFC 8628 §3.5). */
@@ -20,11 +22,7 @@ const scope = [
 ].join(' ')
 
 /** Waits until the person has answered on the page. Returns the tokens, or why there are none. */
-const answerOf = async (
-  at: { readonly server: string; readonly caFile?: string | undefined },
-  deviceCode: string,
-  everyMs: number,
-): Promise<{ readonly tokens: unknown } | { readonly problem: string }> => {
+const answerOf = async (at: LoginServer, deviceCode: string, everyMs: number): Promise<SignedIn> => {
   let wait = everyMs
   for (;;) {
     await pause(wait)
@@ -38,28 +36,38 @@ const answerOf = async (
   }
 }
 
-/** Signs the person in at a server by a code that is allowed on a page of it, and keeps the login. */
+/** Signs the person in by a code that is allowed on a page of the server, on any device. */
+const signInByDevice = async (context: CommandContext, at: LoginServer, everyMs: number): Promise<SignedIn> => {
+  const { status, json } = await sendForm(at, '/device/auth', { scope })
+  if (status !== 200) {
+    const reason = textAt(json, 'error_description') || status
+    return { problem: `${at.server} has no authorization server, or refused this program (${reason}).` }
+  }
+  const address = textAt(json, 'verification_uri_complete')
+  context.say(`Open this page, and allow the program if it shows the code ${textAt(json, 'user_code')}:`)
+  context.say(`  ${printable(address)}`)
+  return answerOf(at, textAt(json, 'device_code'), everyMs)
+}
+
+export interface LoginOptions extends ServerOptions {
+  /** Show a code, and open no browser. */
+  readonly device?: boolean
+}
+
+/** Signs the person in at a server by the browser of this machine, or else by a code, and keeps the login. */
 export const login = async (
   context: CommandContext,
-  options: ServerOptions,
+  options: LoginOptions,
   everyMs: number = pollMs,
 ): Promise<ExitCode> => {
   const server = serverOf(context, options)
   if (server === undefined) return 2
   const at = { server, caFile: options.caFile }
   try {
-    const { status, json } = await sendForm(at, '/device/auth', { scope })
-    if (status !== 200)
-      return told(
-        context,
-        `${server} has no authorization server, or refused this program (${textAt(json, 'error_description') || status}).`,
-      )
-    const address = textAt(json, 'verification_uri_complete')
-    context.say(`Open this page, and allow the program if it shows the code ${textAt(json, 'user_code')}:`)
-    context.say(`  ${printable(address)}`)
-    const answer = await answerOf(at, textAt(json, 'device_code'), everyMs)
-    if ('problem' in answer) return told(context, answer.problem)
-    await keepLogin(context, server, answer.tokens)
+    const byBrowser = options.device === true ? undefined : await signInByBrowser(context, at, scope)
+    const signedIn = byBrowser ?? (await signInByDevice(context, at, everyMs))
+    if ('problem' in signedIn) return told(context, signedIn.problem)
+    await keepLogin(context, server, signedIn.tokens)
   } catch (error) {
     return told(context, unreachable(server, error))
   }
