@@ -20,6 +20,24 @@ const withBody = (method: string, path: string, token: string | undefined, body:
   ].join('\r\n')
 }
 
+/** A POST of a form, as clients of OAuth send it. */
+export const formRequest = (
+  path: string,
+  { authorization: credential }: { readonly authorization: string },
+  fields: Record<string, string>,
+): string => {
+  const text = new URLSearchParams(fields).toString()
+  return [
+    `POST ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    `Authorization: ${credential}`,
+    'Content-Type: application/x-www-form-urlencoded',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    '',
+    text,
+  ].join('\r\n')
+}
+
 export const postRequest = (path: string, token: string | undefined, body: unknown): string =>
   withBody('POST', path, token, body)
 

@@ -22,6 +22,7 @@ import type { MeasureRow } from './rows/row.ts'
 import { fairLimiter } from './rows/fair-queue.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { backup } from './rows/backup.ts'
+import { authorizationServer } from './rows/authorization-server.ts'
 import { externalSignIns } from './rows/external-sign-ins.ts'
 import { groupPatch } from './rows/group-patch.ts'
 import { startTime } from './rows/start-time.ts'
@@ -76,6 +77,7 @@ const rows: Readonly<
   38: { measure: growth, sides: 4, extraSeconds: 60 },
   39: { measure: externalSignIns, sides: 2, extraSeconds: 20 },
   40: { measure: groupPatch, sides: 0, extraSeconds: 20 },
+  41: { measure: authorizationServer, sides: 6, extraSeconds: 10 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

@@ -291,7 +291,7 @@ test('a GUID of Active Directory is searched for by the bytes that it was read f
   for (const wrong of ['', 'admin', `${uuid}0`]) t.is(subjectOf('entryUUID', wrong), undefined)
 })
 
-test('an entry is disabled by each mark of its directory, and not by a lock after wrong passwords', (t) => {
+test('a lock after wrong passwords does not disable an entry, other marks do', (t) => {
   const now = new Date('2026-11-28T12:00:00Z')
   const ticks = (at: Date): string => String(BigInt(at.getTime()) * 10_000n + 116_444_736_000_000_000n)
   const disabled = (attributes: object): boolean => isDisabled({ dn: 'cn=ann', ...attributes }, now)
