@@ -1,4 +1,3 @@
-import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,8 +16,6 @@ export interface LoginServer {
 }
 /** The tokens of a sign-in, or why there are none. */
 export type SignedIn = { readonly tokens: unknown } | { readonly problem: string }
-
-const randomText = (): string => randomBytes(32).toString('base64url')
 
 /** Answers the browser with text only: nothing on the page can run or send what its address has. */
 const say = (res: ServerResponse, status: number, text: string): Promise<void> => {
@@ -46,7 +43,9 @@ export const signInByBrowser = async (
   const issuer = `${at.server}/oidc`
   // A code for another issuer must not be sent to this server (RFC 9700 §4.4).
   if (context.openBrowser === undefined || (await readIssuer(at)) !== issuer) return undefined
-  const [state, verifier] = [randomText(), randomText()]
+  // Loaded here: no other command needs it.
+  const oauth = await import('openid-client')
+  const [state, verifier] = [oauth.randomState(), oauth.randomPKCECodeVerifier()]
   let redirectUri = ''
 
   const redeem = async (query: URLSearchParams): Promise<SignedIn> => {
@@ -90,7 +89,7 @@ export const signInByBrowser = async (
     redirect_uri: redirectUri,
     scope,
     state,
-    code_challenge: hash('sha256', verifier, 'base64url'),
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   })
   const page = `${issuer}/auth?${request.toString()}`
