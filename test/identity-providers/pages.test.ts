@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
+import { launchBrowser, signInOn, violationsOf, withoutAutofill } from '../support/browser.ts'
 import { needing } from '../support/components/needing.ts'
 import { passkeySettings } from '../identity/passkeys/passkey-service.ts'
 import type { DirectoryFixture } from './directory.fixture.ts'
@@ -175,6 +175,7 @@ for (const path of ['/sign-in', '/identity-providers', '/user/oauth2/1/callback'
 test.serial('a passkey is the second factor after the provider, and proves a link', async (t) => {
   person('petra')
   const { page, problems } = await open('/account', { viewport: { width: 375, height: 800 }, bypassCSP: true })
+  await page.addInitScript(withoutAutofill)
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')
   const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {

@@ -41,3 +41,10 @@ export const signInOn = async (page: Page, login: string, password: string): Pro
   await page.locator('#password').fill(password)
   await page.locator('#sign-in-button').click()
 }
+
+/**
+ * A script for pages with a virtual authenticator, which answers the request of autofill at any moment: without it, a
+ * page may sign in by itself.
+ */
+export const withoutAutofill =
+  'if (globalThis.PublicKeyCredential) PublicKeyCredential.isConditionalMediationAvailable = async () => false'

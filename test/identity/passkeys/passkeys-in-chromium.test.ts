@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { launchBrowser, signInOn, violationsOf } from '../../support/browser.ts'
+import { launchBrowser, signInOn, violationsOf, withoutAutofill } from '../../support/browser.ts'
 import { needing } from '../../support/components/needing.ts'
 import type { TestService } from '../../support/service.ts'
 import { startPasskeyService } from './passkey-service.ts'
@@ -26,9 +26,15 @@ const makeUser = async (username: string): Promise<void> => {
 }
 
 /** Opens a page in a browser with an authenticator inside the device, which verifies its user at once. */
-const openPage = async (path: string, options: BrowserContextOptions = {}) => {
+interface PageOptions extends BrowserContextOptions {
+  /** The virtual authenticator answers the request of autofill at once, as if a user had chosen. */
+  readonly autofills?: boolean
+}
+
+const openPage = async (path: string, { autofills = false, ...options }: PageOptions = {}) => {
   const context = await browser.newContext(options)
   const page = await context.newPage()
+  if (!autofills) await page.addInitScript(withoutAutofill)
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(error.message))
   page.on(
@@ -51,23 +57,13 @@ const openPage = async (path: string, options: BrowserContextOptions = {}) => {
   })
   const verifiesUser = (isUserVerified: boolean) =>
     devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
-  /** Whether the user answers each request at once, also the one that autofill waits for. */
-  const answersAtOnce = (enabled: boolean) =>
-    devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
   await page.goto(service.baseUrl + path)
-  return { page, problems, verifiesUser, answersAtOnce }
+  return { page, problems, verifiesUser }
 }
 
-type Opened = Awaited<ReturnType<typeof openPage>>
-
-/** Signs out, and leaves what the autofill offers unanswered. */
-const leave = async ({ page, answersAtOnce }: Pick<Opened, 'page' | 'answersAtOnce'>): Promise<void> => {
-  await answersAtOnce(false)
-  const offered = page.waitForResponse(/signin\/passkey\/request$/)
+const leave = async (page: Page): Promise<void> => {
   await page.locator('#leave').press('Enter')
   await page.locator('#sign-in-form:not([hidden])').waitFor()
-  await offered
-  await answersAtOnce(true)
 }
 
 const done = (page: Page, text: string): Promise<void> => page.locator('#message', { hasText: text }).waitFor()
@@ -84,9 +80,9 @@ const addPasskey = async (page: Page, login: string, name: string): Promise<void
 
 test('a user adds a passkey, signs in with it, and removes it with a passkey as proof', async (t) => {
   await makeUser('paula')
-  const { page, problems, answersAtOnce } = await openPage('/account')
+  const { page, problems } = await openPage('/account')
   await addPasskey(page, 'paula', 'Laptop')
-  await leave({ page, answersAtOnce })
+  await leave(page)
   await page.locator('#passkey-sign-in').click()
   await page.locator('#parts:not([hidden])').waitFor()
   t.regex(await page.locator('#passkeys').innerText(), /Laptop, added .*, last used /)
@@ -99,9 +95,9 @@ test('a user adds a passkey, signs in with it, and removes it with a passkey as 
 
 test('a passkey replaces the code after the password', async (t) => {
   await makeUser('petra')
-  const { page, problems, answersAtOnce } = await openPage('/account')
+  const { page, problems } = await openPage('/account')
   await addPasskey(page, 'petra', 'Laptop')
-  await leave({ page, answersAtOnce })
+  await leave(page)
   await signInOn(page, 'petra', password)
   await page.locator('#code-form:not([hidden])').waitFor()
   await page.locator('#passkey-factor').click()
@@ -112,7 +108,7 @@ test('a passkey replaces the code after the password', async (t) => {
 
 test('the autofill of the name offers passkeys', async (t) => {
   await makeUser('peggy')
-  const { page, problems } = await openPage('/account')
+  const { page, problems } = await openPage('/account', { autofills: true })
   await addPasskey(page, 'peggy', 'Laptop')
   const signedIn = page.waitForResponse(/signin\/passkey$/)
   await page.locator('#leave').click()
@@ -154,9 +150,9 @@ test('an authenticator that does not verify its user is of no use on the pages',
 
 test('the passkey controls work with the keyboard alone', async (t) => {
   await makeUser('kira')
-  const { page, answersAtOnce } = await openPage('/account')
+  const { page } = await openPage('/account')
   await addPasskey(page, 'kira', 'Laptop')
-  await leave({ page, answersAtOnce })
+  await leave(page)
   await page.locator('#sign-in-form button[type=submit]').focus()
   await page.keyboard.press('Tab')
   t.is(await page.evaluate<string>('document.activeElement.id'), 'passkey-sign-in')
