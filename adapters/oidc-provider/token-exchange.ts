@@ -2,6 +2,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { AllClientMetadata, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import type { TokenExchange } from '../../core/authorization-server/workloads/ports.ts'
+import { textAt } from '../../core/kernel/json.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { isRobotLogin } from '../../core/organizations/ports.ts'
 import { requestScope } from './request-scope.ts'
@@ -26,13 +27,11 @@ export const workloadClient = (clientId: string): AllClientMetadata | undefined 
       }
     : undefined
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-
 /** Serves token exchange (RFC 8693) at the token endpoint. */
 export const addTokenExchange = (provider: Provider, tokens: TokenExchange): void => {
   const handle = async (ctx: KoaContextWithOIDC): Promise<void> => {
     const params = ctx.oidc.params ?? {}
-    const type = textOf(params['subject_token_type'])
+    const type = textAt(params, 'subject_token_type')
     if (!subjectTypes.includes(type))
       throw new errors.InvalidRequest(`subject_token_type must be one of ${subjectTypes.join(', ')}`)
     if (params['actor_token'] !== undefined) throw new errors.InvalidRequest('actor_token is not supported')
@@ -41,10 +40,10 @@ export const addTokenExchange = (provider: Provider, tokens: TokenExchange): voi
       throw new errors.InvalidRequest('requested_token_type: only access tokens are issued')
     const call = requestScope.getStore()?.call
     if (call === undefined) throw new Error('a token is exchanged outside of a request')
-    const scope = textOf(params['scope'])
+    const scope = textAt(params, 'scope')
     const exchanged = await tokens.exchange(call, {
       login: ctx.oidc.client?.clientId ?? '',
-      subjectToken: secret(textOf(params['subject_token'])),
+      subjectToken: secret(textAt(params, 'subject_token')),
       scopes: scope === '' ? undefined : scope.split(' '),
     })
     if (isLeft(exchanged)) {

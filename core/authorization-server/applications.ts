@@ -16,7 +16,7 @@ import type { RobotStore } from '../organizations/ports.ts'
 import { auditOfApplication } from './audit.ts'
 import { ApplicationChanged, ApplicationMissing, ApplicationRefused } from './failures.ts'
 import type { ApplicationStore, AuthorizationServerStores } from './ports.ts'
-import { removeRecords } from './records.ts'
+import { removeAllRecords } from './records.ts'
 import { checkOwnRequestUri, checkRedirectUri } from './redirect-uris.ts'
 import type { Application, ApplicationId, ApplicationOwner, ApplicationSecrets } from './types.ts'
 
@@ -294,11 +294,7 @@ export const makeRemoveApplication =
     const application = await deps.applications.find(owner, id)
     if (application === undefined) return left(applicationMissing())
     return deps.unitOfWork.run<Failure<'ApplicationMissing'>, void>(call, async (stores) => {
-      for (;;) {
-        const keys = await stores.records.ofApplication(id, undefined)
-        if (keys.length === 0) break
-        await removeRecords(stores, keys)
-      }
+      await removeAllRecords(stores, () => stores.records.ofApplication(id, undefined))
       if (!(await stores.applications.remove(id))) return left(applicationMissing())
       await stores.audit.record(auditOfApplication(application, 'application.deleted'))
       return right(undefined)

@@ -5,7 +5,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOfConsent } from './audit.ts'
 import type { AuthorizationServerStores, ConsentStore } from './ports.ts'
-import { removeRecords } from './records.ts'
+import { removeAllRecords } from './records.ts'
 import type { ApplicationId, ShownConsent } from './types.ts'
 
 /** Lists what the caller has allowed applications, newest first. */
@@ -24,16 +24,10 @@ export const makeWithdrawConsent =
     unitOfWork.run<never, void>(call, async (stores) => {
       const { userId, login } = call.principal
       await stores.tokens.lockOwner(userId)
-      let removed = 0
-      for (;;) {
-        const keys = await stores.records.ofApplication(applicationId, userId)
-        if (keys.length === 0) break
-        await removeRecords(stores, keys)
-        removed += keys.length
-      }
+      const records = await removeAllRecords(stores, () => stores.records.ofApplication(applicationId, userId))
       // Those that the application has made with its own tokens.
-      removed += await stores.tokens.removeOfApplication(userId, applicationId)
-      if ((await stores.consents.remove(userId, applicationId)) || removed > 0)
+      const tokens = await stores.tokens.removeOfApplication(userId, applicationId)
+      if ((await stores.consents.remove(userId, applicationId)) || records + tokens > 0)
         await stores.audit.record(
           auditOfConsent({ id: userId, login }, 'user.application_withdrawn', { application: applicationId }),
         )

@@ -46,7 +46,7 @@ const wordsIn = (scope: string): readonly string[] => scope.split(' ').filter((w
 const sessionKinds: readonly string[] = ['AuthorizationCode', 'DeviceCode']
 
 /** Removes access tokens and records. The owners' rows are locked in the order of their ids. */
-export const removeRecords = async (
+const removeRecords = async (
   { records, tokens }: Pick<AuthorizationServerStores, 'records' | 'tokens'>,
   keys: readonly RecordKey[],
 ): Promise<void> => {
@@ -58,6 +58,19 @@ export const removeRecords = async (
     if (userId !== undefined && tokenId !== undefined) await tokens.remove(userId, tokenId)
     await records.remove(idHash)
   }
+}
+
+/** Removes all that `read` returns, piece by piece. Returns their number. */
+export const removeAllRecords = async (
+  stores: Pick<AuthorizationServerStores, 'records' | 'tokens'>,
+  read: () => Promise<readonly RecordKey[]>,
+): Promise<number> => {
+  let removed = 0
+  for (let keys = await read(); keys.length > 0; keys = await read()) {
+    await removeRecords(stores, keys)
+    removed += keys.length
+  }
+  return removed
 }
 
 type Row = Omit<ProtocolRecord, 'consumedAt'>
@@ -162,13 +175,7 @@ const makeRevoke =
       const owner = (await stores.records.find(grantHash))?.userId
       // A token that is being issued is issued before, and found here, or finds no grant.
       if (owner !== undefined) await stores.tokens.lockOwner(owner)
-      let removed = 0
-      for (;;) {
-        const keys = await stores.records.ofGrant(grantHash)
-        if (keys.length === 0) break
-        await removeRecords(stores, keys)
-        removed += keys.length
-      }
+      const removed = await removeAllRecords(stores, () => stores.records.ofGrant(grantHash))
       if (owner !== undefined && removed > 0)
         await stores.audit.record(auditOfConsent({ id: owner }, 'user.application_grant_revoked', { because }))
       return right(undefined)

@@ -10,6 +10,7 @@ import {
 } from 'ldapts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { Busy } from '../../../core/kernel/failure.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import type { DirectoryCall, DirectorySearch } from '../../../core/identity-providers/ports.ts'
 import type { DirectoryClient, DirectoryPerson } from '../../../core/identity-providers/types.ts'
@@ -51,8 +52,7 @@ const search = async (
     filter,
     attributes,
     explicitBufferAttributes: ['objectGUID'],
-    ...(atMost === undefined ? {} : { sizeLimit: atMost }),
-    ...(pageSize === undefined ? {} : { paged: { pageSize } }),
+    ...definedFields({ sizeLimit: atMost, paged: pageSize === undefined ? undefined : { pageSize } }),
   })
   return searchEntries
 }

@@ -2,8 +2,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { joseKeyFactory } from '../../../adapters/oidc-provider/key-factory.ts'
 import { makeOidcProtocol, protocolRoots } from '../../../adapters/oidc-provider/protocol.ts'
 import { makeLibraryFetch } from '../../../adapters/oidc-provider/library-fetch.ts'
-import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
-import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
+import { makeUserFetch } from '../../../adapters/outbound/user-fetch.ts'
 import { makeSqlApplicationStore } from '../../../adapters/sql/authorization-server/application-store.ts'
 import { makeSqlConsentStore } from '../../../adapters/sql/authorization-server/consent-store.ts'
 import { authorizationServerMigrations } from '../../../adapters/sql/authorization-server/migrations.ts'
@@ -33,7 +32,7 @@ import {
 } from '../../../core/authorization-server/ports.ts'
 import { makeProtocolRecords } from '../../../core/authorization-server/records.ts'
 import { accessScopes, identityScopes } from '../../../core/authorization-server/scopes.ts'
-import { TokenExchangePort } from '../../../core/authorization-server/workloads/ports.ts'
+import { TokenExchangePort, WorkloadStorePort } from '../../../core/authorization-server/workloads/ports.ts'
 import { makeSignOutCaller } from '../../../core/authorization-server/sign-out.ts'
 import { makeAccessToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { AuthenticatorPort, IdentitySettingsPort, TokenDigestPort } from '../../../core/identity/ports.ts'
@@ -61,7 +60,7 @@ const mostSeries = 60
 const browserKeyLength = 43
 
 /** The protocol, with what it counts. */
-const protocolBindings = ({ settings, resolver, readings, log }: Boot<object>): readonly Binding[] => [
+const protocolBindings = (boot: Boot<object>): readonly Binding[] => [
   bind(TallyPort, {}, () => makeCounts(['endpoint', 'outcome'], mostSeries)),
   bind(ProtocolCountersPort, { tally: TallyPort }, ({ tally }) => ({
     request: (endpoint, outcome) => tally.add(endpoint, outcome),
@@ -84,15 +83,13 @@ const protocolBindings = ({ settings, resolver, readings, log }: Boot<object>): 
     ({ authenticator, digest, entropy, identity, unitOfWork, ...given }) =>
       makeOidcProtocol({
         ...given,
-        log,
+        log: boot.log,
         pages: protocolPages,
         baseUrl: () => identity.baseUrl(),
         scopes: [...identityScopes, ...accessScopes],
         apiScopes: accessScopes,
         newAccessToken: () => makeAccessToken(entropy, digest),
-        fetch: makeLibraryFetch(
-          makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup), readings),
-        ),
+        fetch: makeLibraryFetch(makeUserFetch(boot)),
         browserCookie: {
           name: authorizationCookie,
           newValue: () => randomBase62(entropy, browserKeyLength),
@@ -128,6 +125,7 @@ export const part = definePart({
       bind(ApplicationStorePort, {}, () => stores().applications(database)),
       bind(ConsentStorePort, {}, () => stores().consents(database)),
       bind(RecordStorePort, {}, () => stores().records(database)),
+      bind(WorkloadStorePort, {}, () => stores().workloads(database)),
       bind(KeyStorePort, {}, () => makeSqlKeyStore(database)),
       bind(KeyFactoryPort, {}, () => joseKeyFactory),
       bind(AccountReadsPort, {}, () => stores().identity(database)),

@@ -1,6 +1,4 @@
-import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
-import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
-import { makeSqlWorkloadStore } from '../../../adapters/sql/authorization-server/workload-store.ts'
+import { makeUserFetch } from '../../../adapters/outbound/user-fetch.ts'
 import { makeWorkloadTokens } from '../../../adapters/workload-identities/workload-tokens.ts'
 import { AuthorizationServerUnitOfWorkPort } from '../../../core/authorization-server/ports.ts'
 import { makeTokenExchange } from '../../../core/authorization-server/workloads/exchange.ts'
@@ -19,13 +17,9 @@ import { bind } from '../../part/binding.ts'
 import type { Boot } from '../../part/boot.ts'
 
 /** What exchanges tokens of other issuers. */
-export const workloadBindings = ({ database, settings, resolver, readings }: Boot<object>) => [
-  bind(WorkloadStorePort, {}, () => makeSqlWorkloadStore(database)(database)),
+export const workloadBindings = (boot: Boot<object>) => [
   bind(WorkloadTokensPort, { clock: ClockPort }, ({ clock }) =>
-    makeWorkloadTokens({
-      clock,
-      fetch: makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup), readings),
-    }),
+    makeWorkloadTokens({ clock, fetch: makeUserFetch(boot) }),
   ),
   bind(
     TokenExchangePort,

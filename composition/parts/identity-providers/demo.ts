@@ -1,3 +1,4 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 import { isObject } from '../../../core/kernel/json.ts'
 import type { DemoSeeder } from '../../part/part.ts'
 
@@ -11,7 +12,7 @@ const sourceOf = (address: string): object => {
   return {
     type: 2,
     host: hostname.replaceAll(/^\[|\]$/g, ''),
-    ...(port === undefined ? {} : { port: Number(port) }),
+    ...definedFields({ port: port === undefined ? undefined : Number(port) }),
     securityProtocol: scheme.toLowerCase() === 'ldaps' ? 1 : 2,
     bindDN: '',
     userBase: decodeURIComponent(base ?? ''),

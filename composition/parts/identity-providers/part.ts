@@ -4,7 +4,7 @@ import { makeOpenIdConnect } from '../../../adapters/identity-providers/openid-c
 import { makeAccountLimiter } from '../../../adapters/outbound/account-limiter.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import type { GuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
-import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
+import { makeUserFetch } from '../../../adapters/outbound/user-fetch.ts'
 import { makeSqlSignInAttemptStore } from '../../../adapters/sql/identity-providers/attempt-store.ts'
 import { makeSqlDomainStore } from '../../../adapters/sql/identity-providers/domain-store.ts'
 import {
@@ -116,12 +116,10 @@ export const part = definePart({
     ownPage('identity-providers', 'Identity providers'),
   ],
   provide(boot) {
-    const { database, settings, resolver, readings, pools } = boot
+    const { database, settings, resolver, pools } = boot
     const stores = lazily(() => storesOf(boot))
     return [
-      bind(ProviderFetchPort, {}, () =>
-        makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup), readings),
-      ),
+      bind(ProviderFetchPort, {}, () => makeUserFetch(boot)),
       bind(OpenIdConnectPort, { fetch: ProviderFetchPort, clock: ClockPort }, makeOpenIdConnect),
       bind(DirectorySearchPort, { clock: ClockPort }, ({ clock }) => {
         const allowance = makeEgressAllowance(settings.egressAllow)

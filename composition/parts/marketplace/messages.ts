@@ -1,8 +1,7 @@
 import { makePushTokens } from '../../../adapters/marketplace/push-tokens.ts'
 import { makeTopicMessages } from '../../../adapters/marketplace/topic-messages.ts'
-import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import type { GuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
-import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
+import { makeUserFetch } from '../../../adapters/outbound/user-fetch.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
 import { portKey } from '../../../core/kernel/port-key.ts'
 import {
@@ -73,9 +72,7 @@ export const part = definePart({
   },
   isWanted: ({ cloudASnsTopics, cloudCPushAccount }) => cloudASnsTopics.length > 0 || cloudCPushAccount !== undefined,
   provide: ({ settings, resolver, readings }) => [
-    bind(MessageFetchPort, {}, () =>
-      makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup), readings),
-    ),
+    bind(MessageFetchPort, {}, () => makeUserFetch({ settings, resolver, readings })),
     bind(TopicMessagesPort, { clock: ClockPort, fetch: MessageFetchPort }, (given) =>
       makeTopicMessages({ ...given, topics: settings.cloudASnsTopics }),
     ),

@@ -83,19 +83,16 @@ export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
     claims: Claims,
     signal: AbortSignal | undefined,
   ): RefusedOr<FederatedCredential> => {
-    const candidates = candidatesOf(await deps.workloads.ofLogin(login), claims)
-    const [first] = candidates
-    if (first === undefined)
-      return refused(
-        'No federated credential of the robot account has the issuer, the audience and the claims of the token. ' +
-          'Compare them with the conditions.',
-      )
-    let last: Awaited<RefusedOr<void>> = right(undefined)
-    for (const credential of candidates) {
-      last = await proven(credential, subjectToken, signal)
-      if (!isLeft(last)) return right(credential)
+    let found: Awaited<RefusedOr<FederatedCredential>> = refused(
+      'No federated credential of the robot account has the issuer, the audience and the claims of the token. ' +
+        'Compare them with the conditions.',
+    )
+    for (const credential of candidatesOf(await deps.workloads.ofLogin(login), claims)) {
+      const judged = await proven(credential, subjectToken, signal)
+      if (!isLeft(judged)) return right(credential)
+      found = judged
     }
-    return isLeft(last) ? last : right(first)
+    return found
   }
 
   const issue = async (
