@@ -1,6 +1,7 @@
 import type { TokenDigest } from '../identity/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { UserId } from '../kernel/ids.ts'
+import { isSameBytes } from '../kernel/secret.ts'
 import type { AccountReads, ApplicationStore, ProtocolDirectory, TeamDirectory } from './ports.ts'
 import { claimsOf, groupsOf } from './claims.ts'
 import type { Application } from './types.ts'
@@ -37,8 +38,7 @@ const commandLine = async ({ applications, clock }: DirectoryDeps): Promise<Appl
   return applications.byClientId(commandLineClientId)
 }
 
-const isSame = (a: Uint8Array, b: Uint8Array | undefined): boolean =>
-  b !== undefined && a.length === b.length && a.every((byte, index) => byte === b[index])
+const isSame = (a: Uint8Array, b: Uint8Array | undefined): boolean => b !== undefined && isSameBytes(a, b)
 
 /** Returns what the protocol may know of people and applications. */
 export const makeProtocolDirectory = (deps: DirectoryDeps): ProtocolDirectory => {

@@ -81,6 +81,10 @@ export const randomBase62 = (entropy: Entropy, length: number): string => {
   return text
 }
 
+/** Reports whether two values have the same bytes. For values of one length, the running time is the same. */
+export const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.reduce((different, byte, i) => different | (byte ^ (b[i] ?? 0)), 0) === 0
+
 /** Encodes bytes as lower-case hexadecimal, two digits per byte. */
 export const hex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,7 +1,7 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
-import { secret } from '../kernel/secret.ts'
+import { isSameBytes, secret } from '../kernel/secret.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
 import { definedFields, toWireJson } from '../kernel/json.ts'
@@ -186,7 +186,7 @@ const prechecked = async (
   const earlier =
     asked.responseId === undefined ? undefined : await lookups.findByResponse(asked.actorId, asked.responseId)
   if (earlier !== undefined)
-    return isSame(earlier.digest, asked.digest)
+    return isSameBytes(earlier.digest, asked.digest)
       ? right(answerOf(earlier.task))
       : left(
           ResponseIdTaken('The response-id is already in use: it was used for another request within the last hour.'),
@@ -208,9 +208,6 @@ const prechecked = async (
   }
   return holder === undefined ? right(undefined) : left(lockedBy(holder, asked.tenantId))
 }
-
-const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.every((byte, index) => byte === b[index])
 
 const answerOf = ({ ref, subject }: Pick<Task, 'ref' | 'subject'>): SubmittedTask => ({ id: ref, subject })
 

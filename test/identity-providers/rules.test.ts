@@ -5,7 +5,7 @@ import type { LocalSignInFacts } from '../../core/identity-providers/ports.ts'
 import { isLocalSignInOff } from '../../core/identity-providers/local-sign-in.ts'
 import { readProvider, teamsFor } from '../../core/identity-providers/providers/provider-form.ts'
 import { loginFor } from '../../core/identity-providers/sign-in/admission.ts'
-import { isSameDigest } from '../../core/identity-providers/sign-in/attempts.ts'
+import { isSameBytes } from '../../core/kernel/secret.ts'
 import { accountNamePattern } from '../../core/kernel/ids.ts'
 import type { TeamId } from '../../core/kernel/ids.ts'
 import { filterProblem } from '../../adapters/identity-providers/ldap/filters.ts'
@@ -106,7 +106,7 @@ test('a person is in the teams of the own groups and in that of everyone', (t) =
 test('digests are compared whole', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ maxLength: 40 }), (a, b) => {
-      return isSameDigest(a, b) === Buffer.from(a).equals(Buffer.from(b))
+      return isSameBytes(a, b) === Buffer.from(a).equals(Buffer.from(b))
     }),
   )
   t.pass()

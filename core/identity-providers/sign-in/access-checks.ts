@@ -4,6 +4,7 @@ import { laterBySeconds } from '../../kernel/clock.ts'
 import { mapWithin } from '../../kernel/concurrency.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret, SecretBox } from '../../kernel/secret.ts'
+import { isSameBytes } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { AccessEnd } from '../../identity/access-ports.ts'
 import type {
@@ -17,7 +18,6 @@ import type {
 } from '../ports.ts'
 import { makeClientOf, refreshTokenPlace } from '../sealing.ts'
 import type { ExternalAccount, Provider, ProviderId } from '../types.ts'
-import { isSameDigest } from './attempts.ts'
 import type { ReconcileDeps } from './teams.ts'
 import { reconcileTeams } from './teams.ts'
 
@@ -44,7 +44,7 @@ const endAccess = (deps: CheckAccessDeps, call: Call, provider: Provider, checke
     const account = await stores.accounts.lockById(checked.id)
     // The person was unlinked, or has signed in again, since the check began.
     const [now, before] = [account?.sealedRefreshToken, checked.sealedRefreshToken]
-    if (user === undefined || now === undefined || before === undefined || !isSameDigest(now, before))
+    if (user === undefined || now === undefined || before === undefined || !isSameBytes(now, before))
       return right(undefined)
     // An organization decides nothing about a site admin.
     if (provider.orgId !== undefined && user.isAdmin) return right(undefined)

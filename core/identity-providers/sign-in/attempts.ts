@@ -67,10 +67,6 @@ export const sealedAttempt = async (deps: AttemptDeps, made: NewAttempt): Promis
 export const openAttempt = async <A>(box: SecretBox, attempt: SignInAttempt): Promise<A> =>
   JSON.parse((await box.open(attempt.sealed, attemptPlace(attempt))).reveal()) as A
 
-/** Compares sealed values. Its running time reveals nothing about what is sealed. */
-export const isSameDigest = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.reduce((different, byte, i) => different | (byte ^ (b[i] ?? 0)), 0) === 0
-
 export interface BeginSignInDeps extends AttemptDeps {
   readonly providers: Pick<ProviderStore, 'active' | 'mark'>
   readonly openIdConnect: OpenIdConnect

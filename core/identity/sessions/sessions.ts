@@ -10,7 +10,7 @@ import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { userMissing } from '../types.ts'
 import { auditOfUser } from '../audit.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
-import { randomBase62 } from '../../kernel/secret.ts'
+import { isSameBytes, randomBase62 } from '../../kernel/secret.ts'
 import type { RememberedId, SessionRecord } from '../types.ts'
 import type { RememberedLogin } from './ports.ts'
 
@@ -64,15 +64,11 @@ export type SecretVerdict = 'rotate' | 'further' | 'stolen'
 export const checkRememberSecret = (login: RememberedLogin, presentedHash: Uint8Array, now: Date): SecretVerdict => {
   const isFresh =
     login.rotatedAt !== undefined && now.getTime() - login.rotatedAt.getTime() <= rotationGraceSeconds * 1000
-  if (isSameHash(login.secretHash, presentedHash)) return isFresh ? 'further' : 'rotate'
-  return isFresh && login.previousHash !== undefined && isSameHash(login.previousHash, presentedHash)
+  if (isSameBytes(login.secretHash, presentedHash)) return isFresh ? 'further' : 'rotate'
+  return isFresh && login.previousHash !== undefined && isSameBytes(login.previousHash, presentedHash)
     ? 'further'
     : 'stolen'
 }
-
-/** Compares digests. Its running time reveals nothing that would help to find a secret. */
-const isSameHash = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.every((byte, i) => byte === b[i])
 
 /** 43 base62 characters are slightly more than 256 bits. */
 const sessionKeyLength = 43
