@@ -74,6 +74,23 @@ const browserGlobals = Object.fromEntries(
     'URLSearchParams',
   ].map((name) => [name, 'readonly']),
 )
+/** What the scripts of the console use beside them. Their type check knows the rest. */
+const consoleGlobals = Object.fromEntries(
+  [
+    'confirm',
+    'crypto',
+    'DOMException',
+    'Element',
+    'EventSource',
+    'HTMLAnchorElement',
+    'HTMLElement',
+    'HTMLFormElement',
+    'clearTimeout',
+    'queueMicrotask',
+    'removeEventListener',
+    'scrollTo',
+  ].map((name) => [name, 'readonly']),
+)
 const asHtml = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writeln'].map((property) => ({
   property,
   message: 'Texts from the service are shown as text: use textContent.',
@@ -194,6 +211,30 @@ export default tseslint.config(
       'no-implied-eval': 'error',
       'no-new-func': 'error',
       'no-console': 'error',
+    },
+  },
+  {
+    // They run in browsers too, and are checked by types: adapters/console/site/tsconfig.json.
+    files: ['adapters/console/site/**/*.js'],
+    languageOptions: { ecmaVersion: 2024, globals: { ...browserGlobals, ...consoleGlobals } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      'no-undef': 'error',
+      'no-unused-vars': 'error',
+      'no-restricted-properties': [
+        'error',
+        ...asHtml,
+        { object: 'globalThis', property: 'localStorage', message: 'Nothing is kept in the browser.' },
+      ],
+      'no-restricted-globals': ['error', 'localStorage', 'indexedDB'],
+      eqeqeq: 'error',
+      'no-var': 'error',
+      'prefer-const': 'error',
+      'no-eval': 'error',
+      'no-implied-eval': 'error',
+      'no-new-func': 'error',
+      'no-console': 'error',
+      'max-lines': ['error', 500],
     },
   },
   { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },

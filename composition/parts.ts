@@ -50,6 +50,7 @@ const parts = [
   { load: () => import('./parts/marketplace/hooks.ts') },
   { load: () => import('./parts/marketplace/messages.ts') },
   { load: () => import('./parts/platform-version.ts') },
+  { load: () => import('./parts/console.ts') },
   { load: () => import('./parts/reference-names.ts') },
 ] as const satisfies readonly ListedPart[]
 

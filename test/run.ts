@@ -115,6 +115,8 @@ const staticSteps: readonly (readonly [name: string, tool: string, args: readonl
     'node',
     [typeCheck, '--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'types.tsbuildinfo')],
   ],
+  ['types of the API', 'node', ['--import', 'reflect-metadata', 'test/console/write-api-types.ts']],
+  ['type check of the console', 'node', [typeCheck, '-p', 'adapters/console/site']],
   ['lint', 'eslint', ['.']],
   [
     'lint by types',

@@ -13,6 +13,7 @@ import type { SettingRows, ValuesOf } from './setting.ts'
 import type { Gauges } from './gauges.ts'
 import type { ReadinessCheck } from './readiness-check.ts'
 import type { Tag } from './tag.ts'
+import type { StaticSite } from './pages/static-site.ts'
 import type { WebPage } from './pages/web-page.ts'
 import type { PortSpans } from './spans.ts'
 
@@ -145,6 +146,8 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly subjects?: readonly SentSubject[]
   /** Pages outside of the API. */
   readonly pages?: readonly WebPage[]
+  /** Sites of several views outside of the API. */
+  readonly sites?: readonly StaticSite[]
   /** Runs when the schema is up to date, before the API listens. */
   readonly start?: Step
   /** Runs when the service is ready. */

@@ -134,7 +134,7 @@ const isAbsentOr = (type: 'function' | 'object', value: unknown): boolean =>
 /** Reports whether the fields of a part have their forms: a part may be JavaScript, which no compiler has checked. */
 const hasForms = (part: Partial<AnyPart>): boolean =>
   [part.provide, part.commands, part.doctor, part.isWanted].every((value) => isAbsentOr('function', value)) &&
-  [part.objectRows, part.sealedColumns, part.metrics, part.tags, part.pages, part.subjects].every(
+  [part.objectRows, part.sealedColumns, part.metrics, part.tags, part.pages, part.sites, part.subjects].every(
     (value) => value === undefined || Array.isArray(value),
   ) &&
   [part.settings, part.migrations, part.checks, part.start, part.ready].every((value) => isAbsentOr('object', value))

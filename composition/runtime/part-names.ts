@@ -37,7 +37,10 @@ const metricNames = ({ metrics = [] }: AnyPart): readonly string[] =>
 const commandsOf = ({ commands }: AnyPart): readonly string[] =>
   commands === undefined ? [] : commandNames([commands])
 
-const pageNames = ({ pages = [] }: AnyPart): readonly string[] => pages.map(({ name }) => name)
+const pageNames = ({ pages = [], sites = [] }: AnyPart): readonly string[] => [
+  ...pages.map(({ name }) => name),
+  ...sites.map(({ root }) => root),
+]
 const isWordOf = (id: string, name: string): boolean =>
   (name === id || name.startsWith(`${id}-`)) && /^[a-z0-9-]+$/.test(name)
 

@@ -8,8 +8,12 @@ const benchByPath = [
   'test/bench/upstream/{release-cluster,stub-*}.ts',
 ]
 
+/** The types of the API, which the static checks write. */
+const generatedTypes = { 'adapters/console/types/*.d.ts': ['unlisted', 'unresolved'] }
+
 /** What package.json exports on purpose, and no file of ours imports. */
 const ofThePackage = {
+  ...generatedTypes,
   // The author of another adapter or plugin can name each type of a signature.
   'core/**': ['types'],
   'plugins/kit/**': ['types'],
@@ -22,6 +26,7 @@ const ofThePackage = {
 
 /** What the product itself does not use. A type of core that is not in a signature of its own file is dead. */
 const ofTheProduct = {
+  ...generatedTypes,
   'plugins/**/codecs.ts': ['exports'],
   // The words of a part, for its adapters.
   'core/**/types.ts': ['exports'],
@@ -43,6 +48,8 @@ const ofTheSystem = ['mkfifo', 'openssl', 'script', 'unshare']
 export default ({ production: isProduction = false }) => ({
   entry: [
     'composition/main.ts!',
+    // Served to browsers.
+    'adapters/console/site/main.js!',
     // The service within another process, for the users of the package.
     'composition/part/boot.ts!',
     ...startedByPath,
@@ -50,13 +57,19 @@ export default ({ production: isProduction = false }) => ({
     'adapters/sql/tables/bound-columns.ts!',
     ...benchByPath,
     // The commands of package.json.
+    'test/console/write-api-types.ts',
     'test/{run,bench/run,bench/steps,mutate/run,mutate/substitute,release/release,support/hub/run,usage/sample/run}.ts',
     // Found by its name: the objects of a part, for the tests over all routes.
     'test/*/sample.ts',
     // MOORAGE_PLUGINS of a test names it.
     'test/composition/fixtures/clashing-plugin.ts',
   ],
-  project: ['{core,plugins,adapters,composition}/**/*.ts!', 'test/**/*.ts', '!test/arch/fixtures/**'],
+  project: [
+    '{core,plugins,adapters,composition}/**/*.ts!',
+    'adapters/console/site/**/*.js!',
+    'test/**/*.ts',
+    '!test/arch/fixtures/**',
+  ],
   ignoreIssues: isProduction ? ofTheProduct : ofThePackage,
   ignoreExportsUsedInFile: isProduction ? { interface: true, type: true } : false,
   ignoreDependencies: isProduction ? [] : notImported,

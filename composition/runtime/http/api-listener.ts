@@ -26,6 +26,7 @@ import { makeTrustedProxies, makeOwnAddress } from './request/addresses.ts'
 import { hostCookieName } from './request/credentials.ts'
 import { buildDocument } from './openapi/document.ts'
 import type { Tag } from '../../part/tag.ts'
+import type { StaticSite } from '../../part/pages/static-site.ts'
 import type { WebPage } from '../../part/pages/web-page.ts'
 import { makePages } from './pages/pages.ts'
 import type { Pages } from './guard.ts'
@@ -60,6 +61,7 @@ export interface ApiListenerInput {
   readonly whyClosed: WhyClosed
   readonly tags: readonly Tag[]
   readonly pages: readonly WebPage[]
+  readonly sites: readonly StaticSite[]
   readonly observers: readonly RequestObserver[]
   /** Whose routes it serves. */
   readonly serves: readonly Listener[]
@@ -70,7 +72,7 @@ export interface ApiListenerInput {
  * must already be known: cookies depend on it, and mails link to it.
  */
 export const makeApiListener = (input: ApiListenerInput): ApiServer => {
-  const { boot, ports, assembly, whyClosed, tags, pages, observers, serves } = input
+  const { boot, ports, assembly, whyClosed, tags, pages, sites, observers, serves } = input
   const { settings, log } = boot
   const { digest, ...used } = ports
   const baseUrl = boot.baseUrl()
@@ -111,6 +113,7 @@ export const makeApiListener = (input: ApiListenerInput): ApiServer => {
               tags,
             }),
           pages,
+          sites,
         )
       : noPages,
     clientIp: proxies.clientIp,

@@ -35,9 +35,9 @@ export interface Pages {
   documentation(path: string, headers: Preferred, query: URLSearchParams): Answer | undefined
   /**
    * Returns the answer of any other GET outside the API, or undefined where no page can be and for clients that expect
-   * the API there.
+   * the API there. `endsInSlash`: whether the path was sent with a slash at its end, which `path` has not.
    */
-  frontend(path: string, ownUrl: string, headers: Preferred): Answer | undefined
+  frontend(path: string, ownUrl: string, headers: Preferred, endsInSlash: boolean): Answer | undefined
 }
 
 /** The headers in which a client says what it prefers. */
@@ -259,7 +259,7 @@ export const makeFirst = (
     if (documented !== undefined) return documented
     return roots.some((root) => isUnder(context.path, root))
       ? undefined
-      : pages.frontend(context.path, context.ownAddress.url, req.headers)
+      : pages.frontend(context.path, context.ownAddress.url, req.headers, /^[^?]*\/(?:\?|$)/.test(req.url ?? ''))
   }
 
   /** The turns of its pieces are those of the caller's network. */

@@ -318,6 +318,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   const isShared = isMarketplace && isOneSocket(boot.settings)
   const ports = container.give(ofApiListener)
   const pages = parts.flatMap((part) => part.pages ?? [])
+  const sites = parts.flatMap((part) => part.sites ?? [])
   const listenerOf = (serves: readonly Listener[]): ApiServer =>
     makeApiListener({
       boot,
@@ -326,6 +327,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
       whyClosed: composition.whyClosed,
       tags: composition.tags,
       pages,
+      sites,
       observers: [metrics],
       serves,
     })

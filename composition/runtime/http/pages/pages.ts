@@ -6,11 +6,13 @@ import { documentOfTag } from '../openapi/tagged.ts'
 import type { Pages } from '../guard.ts'
 import type { DocsPage } from './docs-page.ts'
 import { makeDocsAssets, makeDocsPage } from './docs-page.ts'
+import type { StaticSite } from '../../../part/pages/static-site.ts'
 import type { WebPage } from '../../../part/pages/web-page.ts'
 import { inlineSource, pageFile, pageStyle, renderPage, renderTemplate } from '../../../part/pages/web-page.ts'
 import { qualityOf } from '../request/preferences.ts'
 import type { PackedAnswer } from '../answer/packed-answer.ts'
 import { packedAnswer, staticAnswer } from '../answer/packed-answer.ts'
+import { makeSites } from './sites.ts'
 
 /** Reports whether a client explicitly prefers HTML to JSON. */
 const prefersHtml = (accept: string | undefined): boolean =>
@@ -83,10 +85,11 @@ const makePartPages = (pages: readonly WebPage[]): ((path: string) => PackedAnsw
 
 /**
  * Returns the page that describes the service and links further, with 404 at a path where there is no page: a person
- * finds the way, a program the error. `ownUrl` is the address of the service.
+ * finds the way, a program the error. `ownUrl` is the address of the service,
+ * `sites` are those that it has.
  */
-const startPage = (path: string, ownUrl: string): Answer => {
-  const page = staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), {
+const startPage = (path: string, ownUrl: string, sites: readonly StaticSite[]): Answer => {
+  const page = staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl, sites }), {
     'Content-Security-Policy': accountPolicy,
     Vary: 'Accept',
   })
@@ -127,12 +130,18 @@ interface Description {
 }
 
 /**
- * Returns the pages that the API listener serves in addition to its routes: those of the document, and those of parts.
+ * Returns the pages that the API listener serves in addition to its routes: those of the document, and those
+ * and the sites of parts.
  * The document is built and serialised at its first request.
  */
-export const makePages = (makeDocument: () => OpenApiDocument, ofParts: readonly WebPage[]): Pages => {
+export const makePages = (
+  makeDocument: () => OpenApiDocument,
+  ofParts: readonly WebPage[],
+  sites: readonly StaticSite[] = [],
+): Pages => {
   const asset = makeDocsAssets()
   const partPages = makePartPages(ofParts)
+  const ofSites = makeSites(sites)
   let made: Description | undefined
   const described = (): Description => {
     if (made !== undefined) return made
@@ -161,8 +170,9 @@ export const makePages = (makeDocument: () => OpenApiDocument, ofParts: readonly
   return {
     documentation: (path, headers, query) =>
       packed(path, headers.accept, query.get('tag'))?.(headers['accept-encoding']),
-    frontend: (path, ownUrl, headers) =>
+    frontend: (path, ownUrl, headers, endsInSlash) =>
       partPages(path)?.(headers['accept-encoding']) ??
-      (noPage.test(path) || expectsApi(path, headers.accept) ? undefined : startPage(path, ownUrl)),
+      ofSites(path, endsInSlash, headers['accept-encoding']) ??
+      (noPage.test(path) || expectsApi(path, headers.accept) ? undefined : startPage(path, ownUrl, sites)),
   }
 }

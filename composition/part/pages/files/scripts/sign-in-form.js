@@ -32,12 +32,27 @@ export const beginAt = async (id, body = {}, path = '/user/oauth2/' + id) => {
   return undefined
 }
 
-/** Continues with the account, where a link was asked for, or where the sign-in began: with an application, or alone. */
-export const continueAfterProvider = ({ json }) => {
+/** Returns where the sign-in began if it matches; an empty text otherwise. Forgets it. */
+const takeWaiting = (pattern) => {
   const waiting = sessionStorage.getItem('moorage-continue') ?? ''
   sessionStorage.removeItem('moorage-continue')
-  const next = waiting.startsWith('/authorize?') ? waiting : '/sign-in'
-  location.replace(json.is_link ? '/account' : next)
+  return pattern.test(waiting) ? waiting : ''
+}
+
+/** A view of the console, also below the path of a reverse proxy. */
+const consoleView = /^\/(?:[\w.-]+\/)*console(?:[/?]|$)/
+
+/** Returns to the view of the console that asked to sign in. Reports whether there is one. */
+export const returnToConsole = () => {
+  const view = takeWaiting(consoleView)
+  if (view !== '') location.replace(view)
+  return view !== ''
+}
+
+/** Continues with the account, where a link was asked for, or where the sign-in began: with an application, or alone. */
+export const continueAfterProvider = ({ json }) => {
+  const waiting = takeWaiting(new RegExp(`^/authorize\\?|${consoleView.source}`))
+  location.replace(json.is_link ? '/account' : waiting || '/sign-in')
 }
 
 /** Lets the form of the code, or a passkey, complete a sign-in with an identity provider. */

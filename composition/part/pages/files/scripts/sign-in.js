@@ -1,5 +1,5 @@
 import { byId, showOnly } from './kit.js'
-import { signIn, signOut } from './sign-in-form.js'
+import { returnToConsole, signIn, signOut } from './sign-in-form.js'
 
 byId('sign-out').addEventListener('click', async () => {
   byId('account').hidden = true
@@ -7,6 +7,7 @@ byId('sign-out').addEventListener('click', async () => {
 })
 
 await signIn((login) => {
+  if (returnToConsole()) return
   byId('login').textContent = login
   showOnly('account')
 })

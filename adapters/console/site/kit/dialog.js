@@ -1,0 +1,94 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { fill, texts } from '../texts.js'
+import { asApiError, newKey } from './client.js'
+import { html } from './html.js'
+import { Icon } from './icons.js'
+import { Problem } from './resource.js'
+
+/**
+ * A modal dialog. The browser keeps the focus in it, and returns the focus when it closes.
+ *
+ * @param {{ title: string, onClose?: () => void, children?: unknown, isWide?: boolean }} props without `onClose` it
+ *   cannot be closed
+ */
+export const Dialog = ({ title, onClose, children, isWide = false }) => {
+  const box = useRef(/** @type {HTMLDialogElement | null} */ (null))
+  const id = useId()
+  useEffect(() => {
+    const opened = box.current
+    if (opened?.open === false) opened.showModal()
+    return () => opened?.close()
+  }, [])
+  const cancel = (/** @type {Event} */ event) => {
+    event.preventDefault()
+    onClose?.()
+  }
+  return html`
+    <dialog ref=${box} class=${isWide ? 'wide' : ''} aria-labelledby=${id} onCancel=${cancel}>
+      <div class="dialog-head">
+        <h2 id=${id}>${title}</h2>
+        ${
+          onClose &&
+          html`<button type="button" class="icon" aria-label=${texts.common.close} onClick=${onClose}>
+            <${Icon} name="close" />
+          </button>`
+        }
+      </div>
+      <div class="dialog-body">${children}</div>
+    </dialog>
+  `
+}
+
+/**
+ * Asks before something is destroyed: says what is lost, and wants its name typed.
+ *
+ * @param {{ title: string, losses: string[], name: string, action: string, act: (idempotencyKey: string) => Promise<unknown>, onClose: () => void, children?: unknown }} props
+ *   `act` runs when the name is typed; the dialog closes when it resolves
+ */
+export const DestroyDialog = ({ title, losses, name, action, act, onClose, children }) => {
+  const [typed, setTyped] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState(/** @type {import('./client.js').ApiError | undefined} */ (undefined))
+  const key = useRef(newKey())
+  const id = useId()
+  const submit = async (/** @type {Event} */ event) => {
+    event.preventDefault()
+    if (isBusy || typed !== name) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      await act(key.current)
+      onClose()
+    } catch (cause) {
+      setError(asApiError(cause))
+      setBusy(false)
+    }
+  }
+  return html`
+    <${Dialog} title=${title} onClose=${onClose}>
+      <form class="form" onSubmit=${submit}>
+        <p class="strong">${texts.dialog.lost}</p>
+        <ul class="losses">
+          ${losses.map((loss) => html`<li key=${loss}>${loss}</li>`)}
+        </ul>
+        ${children}
+        <div class="field">
+          <label for=${id}>${fill(texts.dialog.typeName, { name })}</label>
+          <input
+            id=${id}
+            type="text"
+            autocomplete="off"
+            spellcheck=${false}
+            value=${typed}
+            onInput=${(/** @type {any} */ event) => setTyped(event.target.value)}
+          />
+        </div>
+        ${error && html`<${Problem} error=${error} />`}
+        <div class="actions">
+          <button type="button" onClick=${onClose}>${texts.common.cancel}</button>
+          <button type="submit" class="danger" disabled=${typed !== name || isBusy}>${action}</button>
+        </div>
+      </form>
+    <//>
+  `
+}

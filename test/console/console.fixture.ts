@@ -1,0 +1,122 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+
+/** A page of the console, with what went wrong in it. */
+interface OpenedConsole {
+  readonly page: Page
+  /** Errors of scripts, reports of the content security policy, and refused requests, but those that were announced. */
+  readonly problems: string[]
+  /** Expects refusals with these statuses from now on. */
+  expect(...statuses: readonly number[]): void
+  close(): Promise<void>
+}
+
+/** One service and one browser, for a file of tests of the console. */
+export interface ConsoleFixture {
+  readonly service: TestService
+  /** Creates a user, and returns the password. */
+  addUser(login: string, fullName?: string): Promise<string>
+  /** Opens a view as a user, who signs in on the page that the console leads to. */
+  open(login: string, path: string, options?: BrowserContextOptions): Promise<OpenedConsole>
+  stop(): Promise<void>
+}
+
+const password = 'rowing across 7 lakes'
+
+export const startConsole = async (settings: Readonly<Record<string, string>> = {}): Promise<ConsoleFixture> => {
+  const service = await startService({
+    settings: { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', ...settings },
+  })
+  const browser: Browser = await launchBrowser()
+  /** What a browser keeps of a session, by login: signing in once is enough. */
+  const sessions = new Map<string, Awaited<ReturnType<Awaited<ReturnType<Browser['newContext']>>['storageState']>>>()
+  return {
+    service,
+    async addUser(login, fullName = '') {
+      const body = {
+        username: login,
+        email: `${login}@example.com`,
+        full_name: fullName,
+        password,
+        must_change_password: false,
+      }
+      await service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body })
+      return password
+    },
+    async open(login, path, options = {}) {
+      const kept = sessions.get(login)
+      const context = await browser.newContext({
+        viewport: { width: 1280, height: 900 },
+        ...(kept === undefined ? {} : { storageState: kept }),
+        ...options,
+      })
+      const page = await context.newPage()
+      page.setDefaultTimeout(10_000)
+      const problems: string[] = []
+      // Without a session the console asks who the caller is, and so does the sign-in page.
+      const expected = new Set<number>(kept === undefined ? [401] : [])
+      page.on('pageerror', (error) => problems.push(error.message))
+      page.on('console', (message) => {
+        const refused = /status of (\d+)/.exec(message.text())
+        if (message.type() === 'error' && !(refused !== null && expected.has(Number(refused[1]))))
+          problems.push(message.text())
+      })
+      await page.goto(`${service.baseUrl}${path}`)
+      if (kept === undefined) {
+        await page.waitForURL(/\/sign-in$/)
+        await signInOn(page, login, password)
+        await page.waitForURL(`${service.baseUrl}${path}`)
+        await page.locator('h1').waitFor()
+        sessions.set(login, await context.storageState())
+        expected.delete(401)
+      }
+      await page.locator('h1').waitFor()
+      return {
+        page,
+        problems,
+        expect: (...statuses) => statuses.forEach((status) => expected.add(status)),
+        close: async () => context.close(),
+      }
+    },
+    async stop() {
+      await browser.close()
+      await service.stop()
+    },
+  }
+}
+
+/** The widths and color schemes in which each screen is checked. */
+const looks: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
+  ['a desktop', { viewport: { width: 1280, height: 900 } }],
+  ['a phone in dark mode', { viewport: { width: 375, height: 800 }, colorScheme: 'dark' }],
+  ['a narrow phone, right to left', { viewport: { width: 320, height: 640 } }],
+]
+
+/** A view to check, and what it shows when it is complete. */
+type CheckedView = readonly [path: string, ready: (page: Page) => Promise<unknown>]
+
+/** Returns the faults of accessibility of views, and where they do not fit, at each width and color scheme. */
+export const faultsOfViews = async (
+  fixture: ConsoleFixture,
+  login: string,
+  views: readonly CheckedView[],
+): Promise<readonly string[]> => {
+  const faults: string[] = []
+  for (const [name, options] of looks) {
+    const opened = await fixture.open(login, '/console/', { ...options, bypassCSP: true })
+    const { page } = opened
+    for (const [path, ready] of views) {
+      await page.goto(`${fixture.service.baseUrl}${path}`)
+      if (name.includes('right to left')) await page.evaluate("document.documentElement.dir = 'rtl'")
+      await ready(page)
+      const found = [...(await violationsOf(page)), ...opened.problems.splice(0)]
+      if (Number(await page.evaluate('document.documentElement.scrollWidth')) > (options.viewport?.width ?? 0))
+        found.push('it is wider than the screen')
+      faults.push(...found.map((fault) => `${path} on ${name}: ${fault}`))
+    }
+    await opened.close()
+  }
+  return faults
+}
