@@ -77,6 +77,65 @@ test('a session that ended in the middle of a form keeps what was typed', async 
   await opened.close()
 })
 
+test('a role is made by its permission matrix, which selects what it requires', async (t) => {
+  const { page, problems, close } = await fixture.open('olga', '/console/o/acme/roles/new')
+  await page.getByLabel('Name', { exact: true }).fill('importers')
+  await page.getByRole('checkbox', { name: /^import clusters/ }).check()
+  t.true(await page.getByRole('checkbox', { name: /^view clusters/ }).isChecked())
+  await page.getByRole('checkbox', { name: /^view clusters/ }).uncheck()
+  t.false(await page.getByRole('checkbox', { name: /^import clusters/ }).isChecked())
+  await page.getByRole('checkbox', { name: /^import clusters/ }).check()
+  await page.getByRole('button', { name: 'Create a role' }).click()
+  await page.getByText('The role importers is created.').waitFor()
+  await page.getByRole('heading', { name: 'importers' }).waitFor()
+  const { json } = await fixture.service.send('GET', '/api/v1/authz/roles?org=acme', {
+    token: await fixture.service.tokenFor('olga'),
+  })
+  t.like(json, { 0: { name: 'importers', permissions: { length: 2 } } })
+  t.deepEqual(problems, [])
+  await close()
+})
+
+test('a change of an object that another request has changed shows both versions', async (t) => {
+  const token = await fixture.service.tokenFor('olga')
+  const made = await fixture.service.send('POST', '/api/v1/orgs/acme/teams', {
+    token,
+    body: { name: 'night', permission: 'read' },
+  })
+  const id = Number(made.json.id)
+  const { page, problems, expect, close } = await fixture.open('olga', `/console/o/acme/teams/${id}`)
+  await page.getByLabel(/^Description/).fill('mine')
+  await fixture.service.send('PATCH', `/api/v1/teams/${id}`, { token, body: { description: 'theirs' } })
+  expect(412)
+  await page.getByRole('button', { name: 'Save' }).click()
+  const row = page.getByRole('row', { name: /Description/ })
+  await row.waitFor()
+  t.deepEqual(await row.getByRole('cell').allInnerTexts(), ['theirs', 'mine'])
+  await page.getByRole('button', { name: 'Keep mine, to save it over that' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The team is saved.').waitFor()
+  t.like((await fixture.service.send('GET', `/api/v1/teams/${id}`, { token })).json, { description: 'mine' })
+  t.deepEqual(problems, [])
+  await close()
+})
+
+test('a token of a robot account is shown once', async (t) => {
+  const token = await fixture.service.tokenFor('olga')
+  await fixture.service.send('POST', '/api/v1/orgs/acme/robots', { token, body: { name: 'deployer' } })
+  const { page, problems, close } = await fixture.open('olga', '/console/o/acme/robots/deployer')
+  await page.getByRole('button', { name: 'Create a token' }).click()
+  await page.getByLabel('Name of the token').fill('pipeline')
+  await page.locator('dialog').getByRole('button', { name: 'Create a token' }).click()
+  const made = await page.getByRole('region', { name: 'New token' }).innerText()
+  // The token is known; its scope does not cover this route.
+  t.like((await fixture.service.send('GET', '/api/v1/user', { token: made })).json, { code: 'ScopeMissing' })
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await page.getByRole('cell', { name: 'pipeline' }).waitFor()
+  t.false((await page.content()).includes(made))
+  t.deepEqual(problems, [])
+  await close()
+})
+
 const heading = (name: string) => (page: Page) => page.getByRole('heading', { name }).waitFor()
 const cell = (name: string) => (page: Page) => page.getByRole('cell', { name }).first().waitFor()
 
@@ -84,6 +143,11 @@ test('the screens of an organization are accessible on each device', async (t) =
   const faults = await faultsOfViews(fixture, 'olga', [
     ['/console/', heading('Needs attention')],
     ['/console/o/acme/members', cell('Olga Owner')],
+    ['/console/o/acme/teams', cell('Owners')],
+    ['/console/o/acme/roles/new', heading('Permissions')],
+    ['/console/o/acme/robots', heading('Robots and tokens')],
+    ['/console/o/acme/audit', cell('organization.created')],
+    ['/console/o/acme/settings', heading('Policies')],
   ])
   t.deepEqual(faults, [])
 })
