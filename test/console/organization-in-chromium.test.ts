@@ -130,7 +130,7 @@ test('a token of a robot account is shown once', async (t) => {
   // The token is known; its scope does not cover this route.
   t.like((await fixture.service.send('GET', '/api/v1/user', { token: made })).json, { code: 'ScopeMissing' })
   await page.getByRole('button', { name: 'I have copied it' }).click()
-  await page.getByRole('cell', { name: 'pipeline' }).waitFor()
+  await page.getByRole('cell', { name: /^pipeline/ }).waitFor()
   t.false((await page.content()).includes(made))
   t.deepEqual(problems, [])
   await close()
