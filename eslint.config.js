@@ -77,6 +77,7 @@ const browserGlobals = Object.fromEntries(
 /** What the scripts of the console use beside them. Their type check knows the rest. */
 const consoleGlobals = Object.fromEntries(
   [
+    'Blob',
     'confirm',
     'crypto',
     'DOMException',

@@ -90,9 +90,12 @@ export const startConsole = async (settings: Readonly<Record<string, string>> = 
 /** The widths and color schemes in which each screen is checked. */
 const looks: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
   ['a desktop', { viewport: { width: 1280, height: 900 } }],
-  ['a phone in dark mode', { viewport: { width: 375, height: 800 }, colorScheme: 'dark' }],
-  ['a narrow phone, right to left', { viewport: { width: 320, height: 640 } }],
+  ['a narrow phone in dark mode, right to left', { viewport: { width: 320, height: 640 }, colorScheme: 'dark' }],
 ]
+
+/** What a view shows when it is complete. */
+export const heading = (name: string) => async (page: Page) => page.getByRole('heading', { name }).waitFor()
+export const cell = (name: string) => async (page: Page) => page.getByRole('cell', { name }).first().waitFor()
 
 /** A view to check, and what it shows when it is complete. */
 type CheckedView = readonly [path: string, ready: (page: Page) => Promise<unknown>]

@@ -1,9 +1,8 @@
 // process: waiting - uses components
-import type { Page } from 'playwright-core'
 import { needing } from '../support/components/needing.ts'
 import { startService } from '../support/service.ts'
 import type { ConsoleFixture } from './console.fixture.ts'
-import { faultsOfViews, startConsole } from './console.fixture.ts'
+import { cell, faultsOfViews, heading, startConsole } from './console.fixture.ts'
 
 const test = needing('chromium')
 
@@ -135,9 +134,6 @@ test('a token of a robot account is shown once', async (t) => {
   t.deepEqual(problems, [])
   await close()
 })
-
-const heading = (name: string) => (page: Page) => page.getByRole('heading', { name }).waitFor()
-const cell = (name: string) => (page: Page) => page.getByRole('cell', { name }).first().waitFor()
 
 test('the screens of an organization are accessible on each device', async (t) => {
   const faults = await faultsOfViews(fixture, 'olga', [

@@ -37,7 +37,7 @@ export interface Pages {
    * Returns the answer of any other GET outside the API, or undefined where no page can be and for clients that expect
    * the API there. `endsInSlash`: whether the path was sent with a slash at its end, which `path` has not.
    */
-  frontend(path: string, ownUrl: string, headers: Preferred, endsInSlash: boolean): Answer | undefined
+  frontend(path: string, ownUrl: string, headers: Preferred, endsInSlash?: boolean): Answer | undefined
 }
 
 /** The headers in which a client says what it prefers. */

@@ -86,6 +86,14 @@ const queryText = (query = {}) => {
 export const newKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
+/** Reports whether a 401 is about the session, and not that of a cluster, or of a password that was asked for again. */
+const hasSessionEnded = async () => {
+  const reply = await fetch(`${api}/user`, { cache: 'no-store', headers: { Accept: 'application/json' } }).catch(
+    () => undefined,
+  )
+  return reply?.status === 401
+}
+
 /** Resolves when the user has signed in again. */
 const signedInAgain = () =>
   new Promise((resolve) => {
@@ -126,7 +134,7 @@ export const send = async (method, path, options = {}) => {
     throw new ApiError(0, method === 'GET' ? texts.client.noAnswer : texts.client.noAnswerToChange)
   }
   isOffline.value = false
-  if (reply.status === 401 && waitsForSignIn) {
+  if (reply.status === 401 && waitsForSignIn && (await hasSessionEnded())) {
     isSignedOut.value = true
     await signedInAgain()
     return send(method, path, options)

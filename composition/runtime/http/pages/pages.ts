@@ -170,7 +170,7 @@ export const makePages = (
   return {
     documentation: (path, headers, query) =>
       packed(path, headers.accept, query.get('tag'))?.(headers['accept-encoding']),
-    frontend: (path, ownUrl, headers, endsInSlash) =>
+    frontend: (path, ownUrl, headers, endsInSlash = false) =>
       partPages(path)?.(headers['accept-encoding']) ??
       ofSites(path, endsInSlash, headers['accept-encoding']) ??
       (noPage.test(path) || expectsApi(path, headers.accept) ? undefined : startPage(path, ownUrl, sites)),

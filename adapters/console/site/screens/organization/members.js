@@ -1,21 +1,21 @@
 import { useState } from 'preact/hooks'
-import { href, pathOf } from '../kit/address.js'
-import { call } from '../kit/client.js'
-import { DestroyDialog, Dialog } from '../kit/dialog.js'
-import { Field, FormActions, FormProblem, useForm } from '../kit/form.js'
-import { Time } from '../kit/format.js'
-import { html } from '../kit/html.js'
-import { Icon } from '../kit/icons.js'
-import { List } from '../kit/list.js'
-import { notify } from '../kit/notices.js'
-import { readMembers, useOrganizationRights } from '../kit/organization.js'
-import { Page } from '../kit/page.js'
-import { reloadAll } from '../kit/resource.js'
-import { fill, texts } from '../texts.js'
+import { href, pathOf } from '../../kit/address.js'
+import { call } from '../../kit/client.js'
+import { DestroyDialog, Dialog } from '../../kit/dialog.js'
+import { Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
+import { Time } from '../../kit/format.js'
+import { html } from '../../kit/html.js'
+import { Icon } from '../../kit/icons.js'
+import { List } from '../../kit/list.js'
+import { notify } from '../../kit/notices.js'
+import { readMembers, useAccountRights } from '../../objects/organization.js'
+import { Page } from '../../kit/page.js'
+import { reloadAll } from '../../kit/resource.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps } from 'api-shapes'
- * @import { Membership } from '../kit/organization.js'
+ * @import { Membership } from '../../objects/organization.js'
  */
 
 const text = texts.members
@@ -76,11 +76,11 @@ const AddMember = ({ orgname, onClose }) => {
 /** @param {ScreenProps} props */
 export const screen = ({ params: { owner: orgname = '' }, session }) => {
   const [opened, setOpened] = useState(/** @type {'add' | Membership | undefined} */ (undefined))
-  const rights = useOrganizationRights(session, orgname)
+  const rights = useAccountRights(session, orgname)
   const close = () => setOpened(undefined)
   const canAdd = rights?.has('can_add_member') === true
   const canRemove = rights?.has('can_remove_member') === true
-  /** @type {import('../kit/list.js').ListOptions<Membership>} */
+  /** @type {import('../../kit/list.js').ListOptions<Membership>} */
   const options = {
     name: text.title,
     source: `members ${orgname}`,

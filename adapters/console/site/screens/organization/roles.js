@@ -1,12 +1,12 @@
-import { href, pathOf } from '../kit/address.js'
-import { get } from '../kit/client.js'
-import { Time } from '../kit/format.js'
-import { html } from '../kit/html.js'
-import { Icon } from '../kit/icons.js'
-import { List } from '../kit/list.js'
-import { useOrganizationRights } from '../kit/organization.js'
-import { Page } from '../kit/page.js'
-import { fill, texts } from '../texts.js'
+import { href, pathOf } from '../../kit/address.js'
+import { get } from '../../kit/client.js'
+import { Time } from '../../kit/format.js'
+import { html } from '../../kit/html.js'
+import { Icon } from '../../kit/icons.js'
+import { List } from '../../kit/list.js'
+import { useAccountRights } from '../../objects/organization.js'
+import { Page } from '../../kit/page.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -16,9 +16,9 @@ const text = texts.roles
 
 /** @param {ScreenProps} props */
 export const screen = ({ params: { owner: orgname = '' }, session }) => {
-  const rights = useOrganizationRights(session, orgname)
+  const rights = useAccountRights(session, orgname)
   const canCreate = rights?.has('can_create_role') === true
-  /** @type {import('../kit/list.js').ListOptions<Schemas['RoleResponse']>} */
+  /** @type {import('../../kit/list.js').ListOptions<Schemas['RoleResponse']>} */
   const options = {
     name: text.title,
     source: `roles ${orgname}`,

@@ -1,19 +1,19 @@
 import { useState } from 'preact/hooks'
-import { href, navigate, pathOf } from '../kit/address.js'
-import { Choices } from '../kit/choices.js'
-import { call, get } from '../kit/client.js'
-import { DestroyDialog, Dialog } from '../kit/dialog.js'
-import { Conflict, Field, FormActions, FormProblem, useForm } from '../kit/form.js'
-import { Time } from '../kit/format.js'
-import { html } from '../kit/html.js'
-import { Icon } from '../kit/icons.js'
-import { List } from '../kit/list.js'
-import { notify } from '../kit/notices.js'
-import { useOrganizationRights } from '../kit/organization.js'
-import { Page } from '../kit/page.js'
-import { loaded, reloadAll, useResource } from '../kit/resource.js'
-import { Copyable } from '../kit/secret.js'
-import { fill, texts } from '../texts.js'
+import { href, navigate, pathOf } from '../../kit/address.js'
+import { Choices } from '../../kit/choices.js'
+import { call, get } from '../../kit/client.js'
+import { DestroyDialog, Dialog } from '../../kit/dialog.js'
+import { Conflict, Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
+import { Time } from '../../kit/format.js'
+import { html } from '../../kit/html.js'
+import { Icon } from '../../kit/icons.js'
+import { List } from '../../kit/list.js'
+import { notify } from '../../kit/notices.js'
+import { useAccountRights } from '../../objects/organization.js'
+import { Page } from '../../kit/page.js'
+import { loaded, reloadAll, useResource } from '../../kit/resource.js'
+import { Copyable } from '../../kit/secret.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -136,7 +136,7 @@ export const screen = ({ params: { owner: orgname = '', robot = '' }, session })
   const [opened, setOpened] = useState(
     /** @type {'token' | 'delete' | Schemas['AccessToken'] | undefined} */ (undefined),
   )
-  const rights = useOrganizationRights(session, orgname)
+  const rights = useAccountRights(session, orgname)
   const canManage = rights?.has('can_create_robot') === true
   const path = { orgname, robot }
   const close = () => setOpened(undefined)
@@ -147,7 +147,7 @@ export const screen = ({ params: { owner: orgname = '', robot = '' }, session })
     ])
     return { robot: found.data, etag: found.etag, teams }
   })
-  /** @type {import('../kit/list.js').ListOptions<Schemas['AccessToken']>} */
+  /** @type {import('../../kit/list.js').ListOptions<Schemas['AccessToken']>} */
   const tokens = {
     name: text.tokens,
     source: `robot tokens ${orgname} ${robot}`,

@@ -1,6 +1,6 @@
-import { get } from './client.js'
-import { useRightsOn } from './permissions.js'
-import { useResource } from './resource.js'
+import { get } from '../kit/client.js'
+import { useRightsOn } from '../kit/permissions.js'
+import { useResource } from '../kit/resource.js'
 
 /**
  * @import { Schemas, SessionFacts } from 'api-shapes'
@@ -48,17 +48,23 @@ export const readMembers = async (orgname, signal) => {
   return { items, total: total ?? items.length, teams }
 }
 
+/** Of a user to the own account. */
+const allRights = { has: () => true }
+
 /**
- * Returns the relations of the caller to an organization by its name, also to one that they are no member of; undefined
+ * Returns the relations of the caller to an account by its name, also to one that they are no member of; undefined
  * while they are read.
  *
  * @param {SessionFacts} session
  * @param {string} orgname
+ * @returns {{ has(relation: string): boolean } | undefined}
  */
-export const useOrganizationRights = (session, orgname) => {
+export const useAccountRights = (session, orgname) => {
   const known = session.accounts.find(({ name }) => name === orgname)
+  const isOwn = known?.isOrganization === false
   const { value } = useResource(`organization ${orgname}`, async (signal) =>
     known === undefined ? (await get('/orgs/{orgname}', { path: { orgname }, signal })).data.id : known.id,
   )
-  return useRightsOn(orgname, 'organization', value)
+  const rights = useRightsOn(orgname, 'organization', isOwn ? undefined : value)
+  return isOwn ? allRights : rights
 }

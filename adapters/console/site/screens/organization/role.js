@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
-import { href, navigate, pathOf } from '../kit/address.js'
-import { Choices } from '../kit/choices.js'
-import { call, get } from '../kit/client.js'
-import { DestroyDialog } from '../kit/dialog.js'
-import { Conflict, Field, FormActions, FormProblem, useForm } from '../kit/form.js'
-import { html } from '../kit/html.js'
-import { notify } from '../kit/notices.js'
-import { useOrganizationRights } from '../kit/organization.js'
-import { Page } from '../kit/page.js'
-import { loaded, reloadAll, useResource } from '../kit/resource.js'
-import { fill, texts } from '../texts.js'
+import { href, navigate, pathOf } from '../../kit/address.js'
+import { Choices } from '../../kit/choices.js'
+import { call, get } from '../../kit/client.js'
+import { DestroyDialog } from '../../kit/dialog.js'
+import { Conflict, Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
+import { html } from '../../kit/html.js'
+import { notify } from '../../kit/notices.js'
+import { useAccountRights } from '../../objects/organization.js'
+import { Page } from '../../kit/page.js'
+import { loaded, reloadAll, useResource } from '../../kit/resource.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -48,7 +48,7 @@ const without = (keys, removed, available) => {
     )
 }
 
-/** The permissions of a role, by the part of the platform. @param {{ form: import('../kit/form.js').Form<any>, available: Permission[], isReadOnly: boolean }} props */
+/** The permissions of a role, by the part of the platform. @param {{ form: import('../../kit/form.js').Form<any>, available: Permission[], isReadOnly: boolean }} props */
 const Matrix = ({ form, available, isReadOnly }) => {
   /** @type {string[]} */
   const chosen = form.values.permissions
@@ -171,7 +171,7 @@ export const screen = ({ params: { owner: orgname = '', id = '' }, session }) =>
     }
   })
   // Roles are no objects of the list of rights. Those who may not change one are refused when they save it.
-  const rights = useOrganizationRights(session, orgname)
+  const rights = useAccountRights(session, orgname)
   const role = resource.value?.role
   const canChange = rights?.has('can_create_role') === true
   const isReadOnly = rights !== undefined && !canChange

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
-import { href, navigate, pathOf } from '../kit/address.js'
-import { Choices } from '../kit/choices.js'
-import { call, get } from '../kit/client.js'
-import { DestroyDialog } from '../kit/dialog.js'
-import { Conflict, Field, FormActions, FormProblem, useForm } from '../kit/form.js'
-import { html } from '../kit/html.js'
-import { List } from '../kit/list.js'
-import { notify } from '../kit/notices.js'
-import { Page } from '../kit/page.js'
-import { useRightsOn } from '../kit/permissions.js'
-import { loaded, reloadAll, useResource } from '../kit/resource.js'
-import { fill, texts } from '../texts.js'
+import { href, navigate, pathOf } from '../../kit/address.js'
+import { Choices } from '../../kit/choices.js'
+import { call, get } from '../../kit/client.js'
+import { DestroyDialog } from '../../kit/dialog.js'
+import { Conflict, Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
+import { html } from '../../kit/html.js'
+import { List } from '../../kit/list.js'
+import { notify } from '../../kit/notices.js'
+import { Page } from '../../kit/page.js'
+import { useRightsOn } from '../../kit/permissions.js'
+import { loaded, reloadAll, useResource } from '../../kit/resource.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -111,7 +111,7 @@ export const screen = ({ params: { owner: orgname = '', id = '' } }) => {
   const rights = useRightsOn(orgname, 'team', teamid)
   const team = resource.value?.read.team
   const canEdit = rights?.has('can_edit') === true && team?.permission !== 'owner'
-  /** @type {import('../kit/list.js').ListOptions<Schemas['User']>} */
+  /** @type {import('../../kit/list.js').ListOptions<Schemas['User']>} */
   const members = {
     name: texts.members.title,
     source: `team members ${id}`,

@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks'
-import { href, navigate, pathOf } from '../kit/address.js'
-import { Choices } from '../kit/choices.js'
-import { call, get } from '../kit/client.js'
-import { Dialog } from '../kit/dialog.js'
-import { Field, FormActions, FormProblem, useForm } from '../kit/form.js'
-import { html } from '../kit/html.js'
-import { Icon } from '../kit/icons.js'
-import { List } from '../kit/list.js'
-import { notify } from '../kit/notices.js'
-import { useOrganizationRights } from '../kit/organization.js'
-import { Page } from '../kit/page.js'
-import { useResource } from '../kit/resource.js'
-import { fill, texts } from '../texts.js'
+import { href, navigate, pathOf } from '../../kit/address.js'
+import { Choices } from '../../kit/choices.js'
+import { call, get } from '../../kit/client.js'
+import { Dialog } from '../../kit/dialog.js'
+import { Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
+import { html } from '../../kit/html.js'
+import { Icon } from '../../kit/icons.js'
+import { List } from '../../kit/list.js'
+import { notify } from '../../kit/notices.js'
+import { useAccountRights } from '../../objects/organization.js'
+import { Page } from '../../kit/page.js'
+import { useResource } from '../../kit/resource.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -70,14 +70,14 @@ const NewTeam = ({ orgname, roles, onClose }) => {
 /** @param {ScreenProps} props */
 export const screen = ({ params: { owner: orgname = '' }, session }) => {
   const [isCreating, setCreating] = useState(false)
-  const rights = useOrganizationRights(session, orgname)
+  const rights = useAccountRights(session, orgname)
   const roles = useResource(
     `roles ${orgname}`,
     async (signal) => (await get('/authz/roles', { query: { org: orgname }, signal })).data,
   )
   const roleName = (/** @type {number} */ id) => roles.value?.find((role) => role.id === id)?.name ?? `${id}`
   const canCreate = rights?.has('can_create_team') === true
-  /** @type {import('../kit/list.js').ListOptions<Schemas['Team']>} */
+  /** @type {import('../../kit/list.js').ListOptions<Schemas['Team']>} */
   const options = {
     name: text.title,
     source: `teams ${orgname}`,

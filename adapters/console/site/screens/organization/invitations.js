@@ -1,12 +1,12 @@
-import { asApiError, call, get } from '../kit/client.js'
-import { Time } from '../kit/format.js'
-import { html } from '../kit/html.js'
-import { List } from '../kit/list.js'
-import { notify } from '../kit/notices.js'
-import { useOrganizationRights } from '../kit/organization.js'
-import { Page } from '../kit/page.js'
-import { reloadAll } from '../kit/resource.js'
-import { fill, texts } from '../texts.js'
+import { asApiError, call, get } from '../../kit/client.js'
+import { Time } from '../../kit/format.js'
+import { html } from '../../kit/html.js'
+import { List } from '../../kit/list.js'
+import { notify } from '../../kit/notices.js'
+import { useAccountRights } from '../../objects/organization.js'
+import { Page } from '../../kit/page.js'
+import { reloadAll } from '../../kit/resource.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -16,7 +16,7 @@ const text = texts.invitations
 
 /** @param {ScreenProps} props */
 export const screen = ({ params: { owner: orgname = '' }, session }) => {
-  const rights = useOrganizationRights(session, orgname)
+  const rights = useAccountRights(session, orgname)
   const withdraw = async (/** @type {Schemas['Invitation']} */ { id, display_email }) => {
     try {
       await call('delete', '/orgs/{orgname}/invitations/{id}', { path: { orgname, id } })
@@ -26,7 +26,7 @@ export const screen = ({ params: { owner: orgname = '' }, session }) => {
     }
     reloadAll()
   }
-  /** @type {import('../kit/list.js').ListOptions<Schemas['Invitation']>} */
+  /** @type {import('../../kit/list.js').ListOptions<Schemas['Invitation']>} */
   const options = {
     name: text.title,
     source: `invitations ${orgname}`,

@@ -1,18 +1,18 @@
 import { useState } from 'preact/hooks'
-import { href, navigate, pathOf } from '../kit/address.js'
-import { Choices } from '../kit/choices.js'
-import { call, get } from '../kit/client.js'
-import { Dialog } from '../kit/dialog.js'
-import { Field, FormActions, FormProblem, useForm } from '../kit/form.js'
-import { Time } from '../kit/format.js'
-import { html } from '../kit/html.js'
-import { Icon } from '../kit/icons.js'
-import { List } from '../kit/list.js'
-import { notify } from '../kit/notices.js'
-import { useOrganizationRights } from '../kit/organization.js'
-import { Page } from '../kit/page.js'
-import { useResource } from '../kit/resource.js'
-import { fill, texts } from '../texts.js'
+import { href, navigate, pathOf } from '../../kit/address.js'
+import { Choices } from '../../kit/choices.js'
+import { call, get } from '../../kit/client.js'
+import { Dialog } from '../../kit/dialog.js'
+import { Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
+import { Time } from '../../kit/format.js'
+import { html } from '../../kit/html.js'
+import { Icon } from '../../kit/icons.js'
+import { List } from '../../kit/list.js'
+import { notify } from '../../kit/notices.js'
+import { useAccountRights } from '../../objects/organization.js'
+import { Page } from '../../kit/page.js'
+import { useResource } from '../../kit/resource.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -55,13 +55,13 @@ const NewRobot = ({ orgname, teams, onClose }) => {
 /** @param {ScreenProps} props */
 export const screen = ({ params: { owner: orgname = '' }, session }) => {
   const [isCreating, setCreating] = useState(false)
-  const rights = useOrganizationRights(session, orgname)
+  const rights = useAccountRights(session, orgname)
   const teams = useResource(
     `teams ${orgname}`,
     async (signal) => (await get('/orgs/{orgname}/teams', { path: { orgname }, signal })).data,
   )
   const canCreate = rights?.has('can_create_robot') === true
-  /** @type {import('../kit/list.js').ListOptions<Schemas['RobotAccount']>} */
+  /** @type {import('../../kit/list.js').ListOptions<Schemas['RobotAccount']>} */
   const options = {
     name: text.title,
     source: `robots ${orgname}`,

@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
-import { href, navigate, root } from '../kit/address.js'
-import { call, get } from '../kit/client.js'
-import { DestroyDialog } from '../kit/dialog.js'
-import { Conflict, Field, FormActions, FormProblem, useForm } from '../kit/form.js'
-import { html } from '../kit/html.js'
-import { Icon } from '../kit/icons.js'
-import { notify } from '../kit/notices.js'
-import { useOrganizationRights } from '../kit/organization.js'
-import { Page } from '../kit/page.js'
-import { loaded, reloadAll, useResource } from '../kit/resource.js'
-import { fill, texts } from '../texts.js'
+import { href, navigate, root } from '../../kit/address.js'
+import { call, get } from '../../kit/client.js'
+import { DestroyDialog } from '../../kit/dialog.js'
+import { Conflict, Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
+import { html } from '../../kit/html.js'
+import { Icon } from '../../kit/icons.js'
+import { notify } from '../../kit/notices.js'
+import { useAccountRights } from '../../objects/organization.js'
+import { Page } from '../../kit/page.js'
+import { loaded, reloadAll, useResource } from '../../kit/resource.js'
+import { fill, texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -164,7 +164,7 @@ const Providers = ({ orgname }) => {
 /** @param {ScreenProps} props */
 export const screen = ({ params: { owner: orgname = '' }, session }) => {
   const [isDeleting, setDeleting] = useState(false)
-  const rights = useOrganizationRights(session, orgname)
+  const rights = useAccountRights(session, orgname)
   const organization = useResource(
     `settings ${orgname}`,
     async (signal) => (await get('/orgs/{orgname}', { path: { orgname }, signal })).data,
