@@ -78,6 +78,7 @@ const browserGlobals = Object.fromEntries(
 const consoleGlobals = Object.fromEntries(
   [
     'Blob',
+    'btoa',
     'confirm',
     'crypto',
     'DOMException',
@@ -90,6 +91,7 @@ const consoleGlobals = Object.fromEntries(
     'queueMicrotask',
     'removeEventListener',
     'scrollTo',
+    'TextEncoder',
   ].map((name) => [name, 'readonly']),
 )
 const asHtml = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writeln'].map((property) => ({

@@ -66,4 +66,23 @@ export const screens = [
   { path: '/o/:owner/clusters/:cluster', load: () => import('./screens/clusters/cluster.js') },
   { path: '/o/:owner/clusters/:cluster/workloads', load: () => import('./screens/clusters/workloads.js') },
   { path: '/o/:owner/clusters/:cluster/events', load: () => import('./screens/clusters/events.js') },
+  { path: '/o/:owner/clusters/:cluster/releases', load: () => import('./screens/packages/releases.js') },
+  {
+    path: '/o/:owner/clusters/:cluster/releases/:namespace/:name',
+    load: () => import('./screens/packages/release.js'),
+  },
+  {
+    path: '/o/:owner/packages',
+    nav: { group: 'work', label: texts.repositories.title, order: 20, icon: 'packages' },
+    isFor: 'organization',
+    load: () => import('./screens/packages/repositories.js'),
+  },
+  { path: '/o/:owner/packages/:repository', load: () => import('./screens/packages/charts.js') },
+  { path: '/o/:owner/packages/:repository/:chart', load: () => import('./screens/packages/install.js') },
+  {
+    path: '/o/:owner/tasks',
+    nav: { group: 'work', label: texts.taskList.title, order: 90, icon: 'tasks' },
+    load: () => import('./screens/tasks/tasks.js'),
+  },
+  { path: '/o/:owner/tasks/:id', load: () => import('./screens/tasks/task.js') },
 ]

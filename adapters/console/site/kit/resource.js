@@ -105,7 +105,7 @@ export const loaded = ({ value, error, isLoading, reload }, draw, lines = 4) => 
   if (value === undefined) return html`<${Placeholder} lines=${lines} />`
   return html`
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    <div aria-busy=${isLoading}>${draw(value)}</div>
+    <div class="stack" aria-busy=${isLoading}>${draw(value)}</div>
   `
 }
 

@@ -26,4 +26,5 @@ export const tabsOf = (owner, cluster) =>
     [pathOf('o', owner, 'clusters', cluster), texts.cluster.overview],
     [pathOf('o', owner, 'clusters', cluster, 'workloads'), texts.cluster.workloads],
     [pathOf('o', owner, 'clusters', cluster, 'events'), texts.cluster.events],
+    [pathOf('o', owner, 'clusters', cluster, 'releases'), texts.releases.title],
   ])

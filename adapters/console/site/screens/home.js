@@ -108,9 +108,10 @@ export const screen = ({ session }) => {
     <${Page} title=${fill(text.greeting, { name: session.user.full_name || session.user.login })} lead=${text.lead}>
       ${loaded(resource, (read) => {
         const matters = read.flatMap(mattersOf)
-        const running = read.flatMap(({ name, tasks }) =>
-          tasks.filter(({ state }) => state === 'running' || state === 'queued').map((task) => ({ name, task })),
-        )
+        const recent = read
+          .flatMap(({ name, tasks }) => tasks.map((task) => ({ name, task })))
+          .sort((a, b) => b.task.created_at.localeCompare(a.task.created_at))
+          .slice(0, 6)
         const shown = read.filter(({ name, clusters }) => name !== session.user.login || clusters.length > 0)
         return html`
           <div class="stack">
@@ -133,16 +134,16 @@ export const screen = ({ session }) => {
               }
             </section>
             ${
-              running.length > 0 &&
-              html`<section class="card" aria-labelledby="running">
-                <div class="card-head"><h2 id="running">${text.running}</h2></div>
+              recent.length > 0 &&
+              html`<section class="card" aria-labelledby="recent">
+                <div class="card-head"><h2 id="recent">${text.recent}</h2></div>
                 <ul class="rows">
-                  ${running.map(
+                  ${recent.map(
                     ({ name, task }) =>
                       html`<li key=${task.id}>
                         <${TaskState} state=${task.state} /><a href=${href(pathOf('o', name, 'tasks', task.id))}
                           >${task.title}</a
-                        >
+                        ><span class="faint end"><${Time} value=${task.created_at} as="ago" /></span>
                       </li>`,
                   )}
                 </ul>
