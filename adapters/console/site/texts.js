@@ -1,6 +1,10 @@
+import { billingTexts } from './texts/billing.js'
 import { clustersTexts } from './texts/clusters.js'
+import { hubsTexts } from './texts/hubs.js'
 import { organizationTexts } from './texts/organization.js'
 import { packagesTexts } from './texts/packages.js'
+import { siteTexts } from './texts/site.js'
+import { vendorTexts } from './texts/vendor.js'
 
 /**
  * Returns a text with its values in place of `{name}`.
@@ -127,4 +131,8 @@ export const texts = {
   ...organizationTexts,
   ...clustersTexts,
   ...packagesTexts,
+  ...hubsTexts,
+  ...billingTexts,
+  ...vendorTexts,
+  ...siteTexts,
 }

@@ -65,6 +65,8 @@ export interface Screen {
   nav?: { group: NavGroup; label: string; order: number; icon: IconName }
   /** To whom the navigation shows it. The API decides what a caller may do. */
   isFor?: 'anyone' | 'organization' | 'site-admin'
+  /** The kinds of deployments that have it; all of them if absent. */
+  deployments?: 'vendor-or-marketplace' | 'any-marketplace'
   load(): Promise<{ screen: (props: ScreenProps) => unknown }>
 }
 

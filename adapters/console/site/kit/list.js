@@ -51,7 +51,8 @@ import { Placeholder, Problem, useResource } from './resource.js'
 /** @param {number} total */
 const countOf = (total) => (total === 1 ? texts.list.one : fill(texts.list.count, { total: number(total) }))
 
-const pageSize = 25
+/** How many entries a page of a list has. */
+export const pageSize = 25
 
 /** How long a search waits for the next letter, in milliseconds. */
 const searchPauseMs = 250

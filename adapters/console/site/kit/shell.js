@@ -39,11 +39,18 @@ const chosenAccount = ({ accounts }, path) => {
 /** @type {readonly NavGroup[]} */
 const groups = ['home', 'work', 'organization', 'billing', 'vendor', 'site']
 
+/** @param {Screen['deployments']} deployments @param {string} type */
+const isDeployed = (deployments, type) =>
+  deployments === undefined ||
+  type.includes('Marketplace') ||
+  (deployments === 'vendor-or-marketplace' && type === 'VendorHosted')
+
 /** @param {Screen} screen @param {SessionFacts} session @param {AccountFacts | undefined} account */
-const isOffered = ({ isFor = 'anyone' }, session, account) =>
-  isFor === 'anyone' ||
-  (isFor === 'organization' && account?.isOrganization === true) ||
-  (isFor === 'site-admin' && session.isSiteAdmin)
+const isOffered = ({ isFor = 'anyone', deployments }, session, account) =>
+  isDeployed(deployments, session.branding?.deploymentType ?? '') &&
+  (isFor === 'anyone' ||
+    (isFor === 'organization' && account?.isOrganization === true) ||
+    (isFor === 'site-admin' && session.isSiteAdmin))
 
 /** Returns the address of the present view for another account, or of its first view. @param {Screen[]} offered @param {string} path @param {string} owner */
 const viewOf = (offered, path, owner) => {

@@ -114,4 +114,18 @@ export const clustersTexts = {
     count: 'Count',
     empty: 'The cluster reports no events.',
   },
+  installation: {
+    title: 'Get started',
+    lead: 'Use your clusters and licenses with the usual tools.',
+    token: 'Create an access token',
+    tokenHint: 'Programs sign in with a token. Make one on your account page, for what you need and with an end.',
+    kubectl: 'Connect kubectl',
+    kubectlHint:
+      'A kubeconfig leads through this service, with your own rights. Put the name of a cluster in the place of CLUSTER.',
+    toClusters: 'See your clusters.',
+    license: 'Install the license',
+    licenseHint: 'Bind the cluster to a contract, download the license, and give it to the product on the cluster.',
+    program: 'Use the API',
+    programHint: 'Everything that this console does is a request of the API.',
+  },
 }
