@@ -42,19 +42,24 @@ const AddContract = ({ onClose }) => {
       orgOrUser: '',
       name: '',
       products: '',
+      features: '',
       start: today,
       end: '',
       metric: 'cpu_core_month',
       limit: '',
       allowOffline: true,
     },
-    submit: async ({ orgOrUser, name, products: product, start, end, metric, limit, allowOffline }, idempotencyKey) => {
+    submit: async (
+      { orgOrUser, name, products: product, features, start, end, metric, limit, allowOffline },
+      idempotencyKey,
+    ) => {
       const instant = (/** @type {string} */ day) => Date.parse(`${day}T00:00:00Z`) / 1000
       await call('post', '/contracts', {
         body: {
           orgOrUser: orgOrUser.trim(),
           name,
           products: [product.trim()],
+          features: features.split(/[\s,]+/).filter(Boolean),
           start: instant(start),
           ...(end === '' ? {} : { end: instant(end) }),
           allowOffline,
@@ -89,6 +94,7 @@ const AddContract = ({ onClose }) => {
                 options=${[['', text.choose], ...choices]}
               />`
         }
+        <${Field} form=${form} name="features" label=${text.features} hint=${text.featuresHint} isRequired isCode />
         <${Field} form=${form} name="start" type="date" label=${text.start} isRequired />
         <${Field} form=${form} name="end" type="date" label=${text.end} isRequired />
         <${Field} form=${form} name="limit" type="number" label=${text.limit} hint=${text.limitHint} />
