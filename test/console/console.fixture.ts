@@ -25,7 +25,14 @@ export interface ConsoleFixture {
 
 const password = 'rowing across 7 lakes'
 
-export const startConsole = async (settings: Readonly<Record<string, string>> = {}): Promise<ConsoleFixture> => {
+/**
+ * Starts a service with these settings, on the data of another one if they name its folder; `passwords` are those of
+ * users that exist.
+ */
+export const startConsole = async (
+  settings: Readonly<Record<string, string>> = {},
+  passwords: ReadonlyMap<string, string> = new Map(),
+): Promise<ConsoleFixture> => {
   const service = await startService({
     settings: { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', ...settings },
   })
@@ -66,7 +73,7 @@ export const startConsole = async (settings: Readonly<Record<string, string>> = 
       await page.goto(`${service.baseUrl}${path}`)
       if (kept === undefined) {
         await page.waitForURL(/\/sign-in$/)
-        await signInOn(page, login, password)
+        await signInOn(page, login, passwords.get(login) ?? password)
         await page.waitForURL(`${service.baseUrl}${path}`)
         await page.locator('h1').waitFor()
         sessions.set(login, await context.storageState())

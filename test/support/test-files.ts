@@ -14,6 +14,7 @@ const onlySlow = [
   'test/backup/faults/',
   'test/client-orgs/killed',
   'test/composition/installed-part.',
+  'test/console/stories',
   'test/deployment/',
   'test/faults/killed-worker',
   'test/fresh-clone/',

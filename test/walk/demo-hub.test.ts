@@ -1,42 +1,20 @@
 // process: own - starts a hub, and services on what the commands have made
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { scriptOf } from '../quick-start/readme-commands.ts'
 import { kubectl } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { startService } from '../support/service.ts'
 import { runIn } from '../composition/command-fixture.ts'
+import { startHub } from '../support/hub/hub-command.ts'
 
 const test = needing('kubernetes', 'spoke-kubernetes', 'kubectl').serial
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-demo-hub-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
-
-/** `npm run test-hub`, as a person starts it. */
-const startHub = async () => {
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('../support/hub/run.ts', import.meta.url)), '--spokes', '1'],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  let said = ''
-  for await (const text of child.stdout) {
-    said += String(text)
-    const [, hub, spoke] = /\n +HUB=(\S+)\n +SPOKE=(\S+)\n/.exec(said) ?? []
-    if (hub === undefined || spoke === undefined) continue
-    const stop = async (): Promise<void> => {
-      child.kill('SIGTERM')
-      await ended
-    }
-    return { hub, spoke, stop }
-  }
-  throw new Error(`The hub did not start: ${said}`)
-}
 
 const demo = (settings: Readonly<Record<string, string>>, ...words: readonly string[]) =>
   runIn(settings, 'demo', ...words)
