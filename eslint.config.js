@@ -242,8 +242,6 @@ export default tseslint.config(
       'max-lines': ['error', 500],
     },
   },
-  // All texts of a language are one file, for translators.
-  { files: ['adapters/console/site/texts.js'], rules: { 'max-lines': 'off' } },
   { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
   {
     files: ['test/**/*.test.ts'],

@@ -11,6 +11,7 @@ import { notify } from '../../kit/notices.js'
 import { Page } from '../../kit/page.js'
 import { useRightsOn } from '../../kit/permissions.js'
 import { loaded, reloadAll, useResource } from '../../kit/resource.js'
+import { saveAs } from '../../kit/save.js'
 import { fill, texts } from '../../texts.js'
 
 /**
@@ -19,22 +20,13 @@ import { fill, texts } from '../../texts.js'
 
 const text = texts.cluster
 
-/** Lets the browser save a text as a file. @param {string} name @param {string} content */
-const save = (name, content) => {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([content], { type: 'application/yaml' }))
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(link.href)
-}
-
 /** @param {string} owner @param {string} cluster */
 const downloadKubeconfig = async (owner, cluster) => {
   try {
     const path = `/clusters/${encodeURIComponent(owner)}/${encodeURIComponent(cluster)}/client-config`
     const reply = await send('GET', path, { headers: { Accept: 'application/yaml' } })
     if (!reply.ok) throw await refusalOf(reply)
-    save(`${cluster}.${owner}.kubeconfig`, await reply.text())
+    saveAs(`${cluster}.${owner}.kubeconfig`, 'application/yaml', await reply.text())
     notify(text.downloaded)
   } catch (error) {
     notify(asApiError(error).message, 'problem')
