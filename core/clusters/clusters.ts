@@ -14,6 +14,7 @@ import { auditOf, prepareRecordTask } from './record-tasks.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
 import type { SubmittedTask, Tasks } from '../tasks/ports.ts'
 import type {
+  ClusterSelection,
   ClusterAccount,
   ClusterDependents,
   ClusterStore,
@@ -96,19 +97,20 @@ export interface ListOwnerClustersInput {
   readonly ownerId: AccountId
   /** The name of a hosting provider, to list its clusters only. No cluster has an unknown provider. */
   readonly provider: string | undefined
+  readonly selection: Omit<ClusterSelection, 'provider'>
   readonly page: PageRequest
 }
 
-/** Lists the clusters of an account, by name. */
+/** Lists the clusters of an account. */
 export const makeListOwnerClusters =
-  ({ clusters }: { readonly clusters: Pick<ClusterStore, 'listOf'> }) =>
+  ({ clusters }: { readonly clusters: Pick<ClusterStore, 'listSelected'> }) =>
   async (
     _call: SignedInCall<never>,
-    { ownerId, provider: name, page }: ListOwnerClustersInput,
+    { ownerId, provider: name, selection, page }: ListOwnerClustersInput,
   ): Outcome<never, Page<Cluster>> => {
     const provider = providerNamed(name)
     if ((name ?? '') !== '' && provider === undefined) return right(pageWithin([], page))
-    return right(pageWithin(await clusters.listOf(ownerId, provider), page))
+    return right(await clusters.listSelected(ownerId, { ...selection, provider }, page))
   }
 
 /** Returns a cluster as it was last surveyed. */

@@ -11,6 +11,7 @@ import { portKey } from '../kernel/port-key.ts'
 import type { TaskStores } from '../tasks/ports.ts'
 import type {
   Cluster,
+  ClusterPhase,
   ClusterChange,
   ClusterConnection,
   ClusterCredential,
@@ -114,10 +115,26 @@ export const ProxyBodyRefused = defineFailure(
 /** Reasons why a request to a cluster failed. */
 export type ReachFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'> | Failure<'AddressRefused'>
 
+/** By what a list of clusters can be sorted. */
+export const clusterOrders = ['name', 'displayName', 'created', 'nodes', 'phase', 'provider', 'version'] as const
+export type ClusterOrder = (typeof clusterOrders)[number]
+
+/** Which clusters a list has, and in which order. */
+export interface ClusterSelection {
+  readonly provider: HostingProvider | undefined
+  readonly phase: ClusterPhase | undefined
+  /** A part of the name, the shown name, the UID or the address; in any case. */
+  readonly text: string | undefined
+  readonly order: ClusterOrder
+  readonly isDescending: boolean
+}
+
 /** Cluster records. Every lookup by name is within one owner. */
 export interface ClusterStore {
   /** Returns all clusters of an owner, sorted by name. */
-  listOf(ownerId: AccountId, provider?: HostingProvider): Promise<readonly Cluster[]>
+  listOf(ownerId: AccountId): Promise<readonly Cluster[]>
+  /** Returns the clusters of an owner that a list selects, in its order; those that are equal in it by name. */
+  listSelected(ownerId: AccountId, selection: ClusterSelection, page: PageRequest): Promise<Page<Cluster>>
   /** Returns the clusters of all accounts, sorted by owner and name; for site admins. */
   listAll(page: PageRequest): Promise<Page<Cluster>>
   /**

@@ -78,6 +78,7 @@ import {
   updateCluster,
   validateImport,
 } from './clusters.routes.ts'
+import { selectionOf } from './codecs.ts'
 
 const idOf = ({ grant }: { readonly grant: AccessGrant }): ClusterId => objectIdOf(grant)
 const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganization: grant.orgId !== undefined })
@@ -114,6 +115,7 @@ export const accountClusterGroup = defineGroup({
         input: ({ grant, query, page }) => ({
           ownerId: grant.ownerId,
           provider: query.provider,
+          selection: selectionOf(query),
           page,
         }),
         reply: infoOf,

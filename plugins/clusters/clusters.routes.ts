@@ -91,7 +91,7 @@ export const listOwnerClusters = ownerRoute({
   method: 'GET',
   path: '/clustersv2/{owner}',
   summary: 'List the clusters of an account',
-  description: 'By name. `provider` selects the clusters of one hosting provider.',
+  description: 'By name unless `sort` says otherwise. `provider`, `phase` and `q` select some of them.',
   access: requires('can_list_clusters', ownerInPath),
   query: ClusterListQuery,
   ok: packed(list(ClusterInfo, listedCluster)),

@@ -1,4 +1,7 @@
 import * as t from 'io-ts'
+import type { ClusterOrder, ClusterSelection } from '../../core/clusters/ports.ts'
+import { clusterOrders } from '../../core/clusters/ports.ts'
+import { clusterPhases } from '../../core/clusters/types.ts'
 import { path } from '../kit/access.ts'
 import {
   described,
@@ -295,6 +298,9 @@ export const HubInfoQuery = request(
   },
   'HubInfoQuery',
 )
+type Descending = `-${ClusterOrder}`
+const descendingOrders = clusterOrders.map((order): Descending => `-${order}`)
+
 export const ClusterListQuery = request(
   {
     provider: described(
@@ -302,9 +308,33 @@ export const ClusterListQuery = request(
       'Only clusters of this hosting provider, in any case; all clusters if it is absent or empty, and none if it ' +
         'is unknown.',
     ),
+    phase: described(
+      optional(plainValue(oneOf('', ...clusterPhases))),
+      'Only clusters in this phase, as it was last seen; all clusters if it is absent or empty.',
+    ),
+    q: described(
+      optional(plainValue(freeText(255))),
+      'Only clusters with this text in the name, the shown name, the UID or the address, in any case.',
+    ),
+    sort: described(
+      optional(plainValue(oneOf(...clusterOrders, ...descendingOrders))),
+      'The order, with `-` in front for the reverse; `name` by default.',
+    ),
   },
   'ClusterListQuery',
 )
+
+/** Returns what the query of a list of clusters selects. */
+export const selectionOf = ({
+  phase,
+  q,
+  sort = 'name',
+}: t.TypeOf<typeof ClusterListQuery>): Omit<ClusterSelection, 'provider'> => ({
+  phase: phase === '' ? undefined : phase,
+  text: q === '' ? undefined : q,
+  order: clusterOrders.find((order) => sort === order || sort === `-${order}`) ?? 'name',
+  isDescending: sort.startsWith('-'),
+})
 export const UserClustersQuery = request(
   {
     all: described(

@@ -52,6 +52,7 @@ export const unindexedFilters: Readonly<Record<string, string>> = {
   'audit.exportEvents since': 'ids grow with time: the rows begin at the first one since then',
   'audit.exportOrganizationEvents since': 'ids grow with time: the rows begin at the first one since then',
   'audit.listEvents since': 'ids grow with time, and a page examines 10,000 rows at most',
+  'clusters.listOwnerClusters sort': 'the clusters of one account are sorted, some ten thousand at most',
   'contracts.listContractsOfCluster onlyOffline': 'contracts of one account with one cluster',
   'tasks.list cluster': 'ended tasks beyond a number for each account are removed',
   'tasks.list kind': 'ended tasks beyond a number for each account are removed',

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
-import type { ClusterStore } from '../../../core/clusters/ports.ts'
+import type { ClusterOrder, ClusterSelection, ClusterStore } from '../../../core/clusters/ports.ts'
 import { ClusterChanged, ClusterNameTaken } from '../../../core/clusters/ports.ts'
 import type { Cluster, ClusterChange } from '../../../core/clusters/types.ts'
 import { clusterPhases } from '../../../core/clusters/types.ts'
@@ -9,9 +9,10 @@ import { mapPage } from '../../../core/kernel/page.ts'
 import type { Row } from '../kit/columns.ts'
 import { aliased, cutTo, int, long, nullableColumns, pick, present, selectedAs, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { typedPage } from '../kit/page-query.ts'
+import type { Shown } from '../kit/page-query.ts'
+import { filteredRows, typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { assigned, insertInto, unlessNull } from '../kit/values.ts'
+import { assigned, insertInto, literally, unlessNull } from '../kit/values.ts'
 import { objectGrants } from '../tables/authz.ts'
 import { clusters } from '../tables/clusters.ts'
 import { accessTokens, accounts } from '../tables/identity.ts'
@@ -217,13 +218,47 @@ const one = async (row: Promise<Row<typeof clusterRow> | undefined>): Promise<Cl
   return found === undefined ? undefined : clusterOf(found)
 }
 
-type ClusterLists = Pick<ClusterStore, 'listOf' | 'listAll' | 'accountsOf' | 'listGranted'>
+const orderColumns: Readonly<Record<ClusterOrder, string>> = {
+  name: 'c.name',
+  displayName: 'c.display_name',
+  created: 'c.created_at',
+  nodes: 'c.node_count',
+  phase: 'c.phase',
+  provider: 'c.provider',
+  version: 'c.kubernetes_version',
+}
+
+const selectedBy = (rows: Knex.QueryBuilder, { provider, phase, text: part }: ClusterSelection): void => {
+  if (provider !== undefined) void rows.where('c.provider', provider)
+  if (phase !== undefined) void rows.where('c.phase', phase)
+  if (part === undefined) return
+  const pattern = `%${literally(part.toLowerCase())}%`
+  void rows.where((any) => {
+    for (const column of ['name', 'display_name', 'uid', 'endpoint'])
+      void any.orWhereRaw(`lower(c.${column}) like ? escape '!'`, [pattern])
+  })
+}
+
+const inOrder =
+  ({ order, isDescending }: ClusterSelection): Shown =>
+  (k, rows, cut) =>
+    cut(withHub(k, rows).orderBy([{ column: orderColumns[order], order: isDescending ? 'desc' : 'asc' }, 'c.name']))
+
+type ClusterLists = Pick<ClusterStore, 'listOf' | 'listSelected' | 'listAll' | 'accountsOf' | 'listGranted'>
 
 const clusterLists = (s: ClusterStatements, runner: SqlRunner): ClusterLists => ({
-  async listOf(ownerId, provider) {
-    const found = (await runner.all(s.listOf, { ownerId })).map(clusterOf)
-    return found.filter((cluster) => provider === undefined || cluster.provider === provider)
-  },
+  listOf: async (ownerId) => (await runner.all(s.listOf, { ownerId })).map(clusterOf),
+  listSelected: async (ownerId, selection, page) =>
+    mapPage(
+      await filteredRows(
+        runner,
+        clusterRow,
+        (k) => k('clusters as c').where('c.owner_id', ownerId).modify(selectedBy, selection),
+        inOrder(selection),
+        page,
+      ),
+      clusterOf,
+    ),
   async listAll(page) {
     return mapPage(await s.listAll(runner, {}, page), clusterOf)
   },

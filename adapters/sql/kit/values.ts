@@ -146,3 +146,6 @@ export const insertInto = <
     finish(k(tableName(of)).insert({ ...assigned(params, p), ...fixedValues<C>(k, of, fixed) }), k),
   ) as unknown as Prepared<Inserted<C, O, F>, unknown>
 }
+
+/** Escapes a text for a LIKE pattern with `!` as the escape character. */
+export const literally = (text: string): string => text.replace(/[!%_]/g, '!$&')

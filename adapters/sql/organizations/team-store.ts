@@ -29,7 +29,7 @@ import {
   without,
 } from '../kit/columns.ts'
 import { typedPage } from '../kit/page-query.ts'
-import { insertAllInto, insertInto, newRow, unlessNull, values } from '../kit/values.ts'
+import { insertAllInto, insertInto, literally, newRow, unlessNull, values } from '../kit/values.ts'
 import { objectGrants, rolePermissions, roles, teamRoles } from '../tables/authz.ts'
 import { teamMembers, teams } from '../tables/organizations.ts'
 
@@ -234,9 +234,6 @@ const withRoles = async <R extends Row<typeof teamRow>>(
     ),
   }))
 }
-
-/** Escapes a text for a LIKE pattern with `!` as the escape character. */
-const literally = (text: string): string => text.replace(/[!%_]/g, '!$&')
 
 const reading = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Reading> => {
   const complete = async (found: Page<Row<typeof teamInOrganizationRow>>): Promise<Page<TeamInOrganization>> => {

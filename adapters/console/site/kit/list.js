@@ -13,6 +13,7 @@ import { Placeholder, Problem, useResource } from './resource.js'
  * @property {string} title
  * @property {(item: T) => unknown} cell
  * @property {(item: T) => string | number} [sortBy] of a list that is read whole
+ * @property {boolean} [isSorted] of a list that is read in pages: whether the API sorts it by this column
  * @property {'wide' | 'number' | 'end'} [kind] `wide`: left out on narrow screens; `end`: at the end of the row
  */
 
@@ -229,7 +230,7 @@ export const List = ({ options }) => {
           </caption>
           <thead>
             <tr>
-              ${columns.map((column) => html`<${Head} key=${column.key} column=${column} state=${state} isSortable=${!isPaged && column.sortBy !== undefined} />`)}
+              ${columns.map((column) => html`<${Head} key=${column.key} column=${column} state=${state} isSortable=${isPaged ? column.isSorted === true : column.sortBy !== undefined} />`)}
             </tr>
           </thead>
           <tbody>

@@ -4,7 +4,7 @@ import { ClusterPhase } from '../../objects/cluster.js'
 import { number, Time } from '../../kit/format.js'
 import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
-import { List } from '../../kit/list.js'
+import { List, pageSize } from '../../kit/list.js'
 import { useAccountRights } from '../../objects/organization.js'
 import { Page } from '../../kit/page.js'
 import { fill, texts } from '../../texts.js'
@@ -14,6 +14,10 @@ import { fill, texts } from '../../texts.js'
  */
 
 const text = texts.clusters
+
+/** The orders of the API, which are the columns. */
+const orders = /** @type {const} */ (['displayName', 'phase', 'provider', 'version', 'nodes', 'created'])
+const phases = /** @type {(keyof typeof text.phases)[]} */ (Object.keys(text.phases))
 
 /** @param {ScreenProps} props */
 export const screen = ({ params: { owner = '' }, session }) => {
@@ -26,63 +30,71 @@ export const screen = ({ params: { owner = '' }, session }) => {
   const options = {
     name: text.title,
     source: `clusters ${owner}`,
-    read: async (_, signal) => {
-      const { data, total = data.length } = await get('/clustersv2/{owner}', { path: { owner }, signal })
+    isPaged: true,
+    read: async ({ page, q, filters, sort, isDescending }, signal) => {
+      const order = orders.find((each) => each === sort)
+      const { data, total = data.length } = await get('/clustersv2/{owner}', {
+        path: { owner },
+        query: {
+          page,
+          limit: pageSize,
+          q,
+          phase: phases.find((each) => each === filters['phase']),
+          sort: order && (isDescending ? /** @type {const} */ (`-${order}`) : order),
+        },
+        signal,
+      })
       return { items: data, total }
     },
     keyOf: ({ id }) => `${id}`,
-    textOf: ({ name, displayName, provider, kubernetesVersion, hubClusterName, endpoint, uid }) =>
-      [name, displayName, provider, kubernetesVersion, hubClusterName, endpoint, uid].join(' '),
-    keeps: ({ status }, { phase }) => phase === '' || status.phase === phase,
     canSearch: true,
     filters: [{ name: 'phase', label: text.state, options: [['', text.anyState], ...Object.entries(text.phases)] }],
     columns: [
       {
-        key: 'name',
+        key: 'displayName',
         title: text.name,
-        sortBy: ({ displayName, name }) => displayName || name,
+        isSorted: true,
         cell: ({ name, displayName }) =>
           html`<a class="strong" href=${href(pathOf('o', owner, 'clusters', name))}>${displayName || name}</a
             >${displayName && displayName !== name && html`<span class="sub">${name}</span>`}`,
       },
       {
-        key: 'state',
+        key: 'phase',
         title: text.state,
-        sortBy: ({ status }) => status.phase,
+        isSorted: true,
         cell: ({ status }) => html`<${ClusterPhase} phase=${status.phase} />`,
       },
       {
         key: 'provider',
         title: text.provider,
         kind: 'wide',
-        sortBy: ({ provider }) => provider,
+        isSorted: true,
         cell: ({ provider }) => provider,
       },
       {
         key: 'version',
         title: text.version,
-        sortBy: ({ kubernetesVersion }) => kubernetesVersion,
+        isSorted: true,
         cell: ({ kubernetesVersion }) => kubernetesVersion,
       },
       {
         key: 'nodes',
         title: text.nodes,
         kind: 'number',
-        sortBy: ({ nodeCount }) => nodeCount,
+        isSorted: true,
         cell: ({ nodeCount }) => number(nodeCount),
       },
       {
         key: 'hub',
         title: text.hub,
         kind: 'wide',
-        sortBy: ({ hubClusterName }) => hubClusterName,
         cell: ({ hubClusterName }) => hubClusterName || html`<span class="faint">–</span>`,
       },
       {
         key: 'created',
         title: text.imported,
         kind: 'wide',
-        sortBy: ({ createdAt }) => createdAt,
+        isSorted: true,
         cell: ({ createdAt }) => html`<${Time} value=${createdAt} as="ago" />`,
       },
     ],
