@@ -31,6 +31,9 @@ export const bars = {
   permissionBatch: atMost(7, 3.5),
   signInStorm: atMost(3, 1.5),
   accessLog: atMost(7, 4, ' us'),
+  firstPaint: atMost(1000, 500, ' ms'),
+  screen: atMost(200, 100, ' ms'),
+  interaction: atMost(100, 50, ' ms'),
   start: atMost(1, 0.5, ' s'),
   search: atMost(20, 5, ' ms'),
   hubLists: atMost(1.5, 1.2),
@@ -102,6 +105,7 @@ export const rowTitles = {
   39: 'other requests while 95 people sign in with an identity provider',
   40: 'one member added to a group of 10,000 by SCIM',
   41: 'introspection, userinfo and client credentials of the authorization server',
+  43: 'the console in Chromium, with 10,000 clusters and teams',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

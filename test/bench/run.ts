@@ -9,6 +9,7 @@ import { makeProgress } from './progress.ts'
 import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticated-read.ts'
 import { growth } from './rows/growth.ts'
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
+import { consoleScreens } from './rows/console.ts'
 import { contractLists, issueLicenses } from './rows/contracts.ts'
 import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
 import { metricsHook } from './rows/metrics-hook.ts'
@@ -78,6 +79,7 @@ const rows: Readonly<
   39: { measure: externalSignIns, sides: 2, extraSeconds: 20 },
   40: { measure: groupPatch, sides: 0, extraSeconds: 20 },
   41: { measure: authorizationServer, sides: 6, extraSeconds: 10 },
+  43: { measure: consoleScreens, sides: 0, extraSeconds: 60 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20
