@@ -32,17 +32,14 @@ export const startCluster = async (): Promise<FakeKubernetes> => {
         : list(['default', 'shop'].map((name) => ({ metadata: metadata(name) }))),
     ),
   )
-  cluster.on('/apis/apps/v1/deployments', (_req, res) =>
-    answer(
-      res,
-      list([
-        deployment('web', 'shop', 3, 3, 'registry.example.com/shop/web:4.2.0'),
-        deployment('checkout', 'shop', 1, 2, 'registry.example.com/shop/checkout:1.9.3'),
-        deployment('<img src=x onerror=alert(1)>', 'default', 1, 1, 'registry.example.com/tools:1.0.0'),
-      ]),
-    ),
-  )
-  cluster.on('/api/v1/pods', (_req, res) =>
+  const inShop = [
+    deployment('web', 'shop', 3, 3, 'registry.example.com/shop/web:4.2.0'),
+    deployment('checkout', 'shop', 1, 2, 'registry.example.com/shop/checkout:1.9.3'),
+  ]
+  const elsewhere = deployment('<img src=x onerror=alert(1)>', 'default', 1, 1, 'registry.example.com/tools:1.0.0')
+  cluster.on('/apis/apps/v1/deployments', (_req, res) => answer(res, list([...inShop, elsewhere])))
+  cluster.on('/apis/apps/v1/namespaces/shop/deployments', (_req, res) => answer(res, list(inShop)))
+  cluster.on('/api/v1/namespaces/shop/pods', (_req, res) =>
     answer(
       res,
       list([

@@ -19,12 +19,12 @@ test.after.always(async () => fixture?.stop())
 const story = (
   title: string,
   [login, path, options]: readonly [login: string, path: string, options?: BrowserContextOptions],
-  act: (page: Page, t: ExecutionContext) => Promise<void>,
+  act: (page: Page, t: ExecutionContext, expect: (status: number) => void) => Promise<void>,
   picture: string,
 ): void => {
   test(title, async (t) => {
-    const { page, problems, close } = await fixture.open(login, path, options)
-    await act(page, t)
+    const { page, problems, expect, close } = await fixture.open(login, path, options)
+    await act(page, t, expect)
     t.is(await differenceFromPicture(page, picture), undefined)
     t.deepEqual(problems, [])
     await close()
@@ -144,12 +144,20 @@ story(
 story(
   'the admin of a client organization finds their cluster under the name of the vendor',
   ['lena', '/console/', phone],
-  async (page) => {
+  async (page, t, expect) => {
     await page.getByRole('button', { name: 'Navigation' }).click()
     await page.getByRole('link', { name: 'Clusters', exact: true }).click()
     await page.getByRole('link', { name: 'Quay' }).click()
     await page.getByRole('button', { name: 'Kubeconfig' }).waitFor()
     await page.getByText('Active').waitFor()
+    // Not a reader of all namespaces: the one of the organization is offered.
+    expect(403)
+    await page.getByRole('link', { name: 'Workloads' }).click()
+    await page.getByText('at the cluster scope').first().waitFor()
+    t.is(await page.getByLabel('Namespace').inputValue(), 'lighthouse')
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.getByText('at the cluster scope').waitFor({ state: 'detached' })
+    t.is(await page.getByText('You may not see this.').count(), 0)
   },
   'portal-cluster',
 )

@@ -88,7 +88,6 @@ export const clustersTexts = {
     },
     kind: 'Kind',
     namespace: 'Namespace',
-    allNamespaces: 'All namespaces',
     name: 'Name',
     state: 'State',
     images: 'Images',
@@ -128,4 +127,5 @@ export const clustersTexts = {
     program: 'Use the API',
     programHint: 'Everything that this console does is a request of the API.',
   },
+  namespaces: { namespace: 'Namespace', all: 'All namespaces', show: 'Show' },
 }

@@ -2,6 +2,7 @@ import { pathOf } from '../../kit/address.js'
 import { Time } from '../../kit/format.js'
 import { html } from '../../kit/html.js'
 import { List } from '../../kit/list.js'
+import { inNamespace, NamespaceChoice, useNamespace } from '../../objects/namespaces.js'
 import { Page } from '../../kit/page.js'
 import { tabsOf } from '../../objects/cluster.js'
 import { listObjects } from '../../objects/kubernetes.js'
@@ -22,12 +23,13 @@ const objectOf = ({ involvedObject }) => `${involvedObject?.kind ?? ''} ${involv
 
 /** @param {ScreenProps} props */
 export const screen = ({ params: { owner = '', cluster = '' } }) => {
+  const path = inNamespace('/api/v1/events', useNamespace())
   /** @type {import('../../kit/list.js').ListOptions<KubernetesObject>} */
   const options = {
     name: text.title,
-    source: `events ${owner}/${cluster}`,
+    source: `events ${owner}/${cluster}/${path}`,
     read: async (_, signal) => {
-      const items = await listObjects({ owner, cluster, path: '/api/v1/events', signal })
+      const items = await listObjects({ owner, cluster, path, signal })
       return { items: items.sort((a, b) => String(lastOf(b)).localeCompare(String(lastOf(a)))), total: items.length }
     },
     keyOf: ({ metadata }) => metadata.uid,
@@ -68,6 +70,7 @@ export const screen = ({ params: { owner = '', cluster = '' } }) => {
       { key: 'message', title: text.message, cell: ({ message }) => String(message ?? '') },
       { key: 'count', title: text.count, kind: 'number', cell: ({ count }) => String(count ?? 1) },
     ],
+    actions: html`<${NamespaceChoice} owner=${owner} cluster=${cluster} />`,
     empty: text.empty,
   }
   return html`

@@ -4,6 +4,7 @@ import { Dialog } from '../../kit/dialog.js'
 import { Time } from '../../kit/format.js'
 import { html, useValue } from '../../kit/html.js'
 import { List } from '../../kit/list.js'
+import { inNamespace, NamespaceChoice, useNamespace } from '../../objects/namespaces.js'
 import { Page } from '../../kit/page.js'
 import { loaded, useResource } from '../../kit/resource.js'
 import { tabsOf } from '../../objects/cluster.js'
@@ -101,29 +102,19 @@ export const screen = ({ params: { owner = '', cluster = '' } }) => {
   const chosen = query.get('kind') ?? 'deployments'
   const kind = kinds[chosen] ?? /** @type {Kind} */ (kinds['deployments'])
   const [pod, setPod] = useState(/** @type {KubernetesObject | undefined} */ (undefined))
-  const namespaces = useResource(`namespaces ${owner}/${cluster}`, (signal) =>
-    listObjects({ owner, cluster, path: '/api/v1/namespaces', signal }),
-  )
-  const names = (namespaces.value ?? []).map(({ metadata }) => metadata.name)
+  const namespace = useNamespace()
+  const path = inNamespace(kind.path, namespace)
   /** @type {import('../../kit/list.js').ListOptions<KubernetesObject>} */
   const options = {
     name: kind.title,
-    source: `objects ${owner}/${cluster}/${kind.path}`,
+    source: `objects ${owner}/${cluster}/${path}`,
     read: async (_, signal) => {
-      const items = await listObjects({ owner, cluster, path: kind.path, signal })
+      const items = await listObjects({ owner, cluster, path, signal })
       return { items, total: items.length }
     },
     keyOf: ({ metadata }) => metadata.uid,
     textOf: (object) => [object.metadata.name, object.metadata.namespace, ...imagesOf(object)].join(' '),
-    keeps: ({ metadata }, { namespace }) => namespace === '' || metadata.namespace === namespace,
     canSearch: true,
-    filters: [
-      {
-        name: 'namespace',
-        label: text.namespace,
-        options: [['', text.allNamespaces], ...names.map((name) => /** @type {const} */ ([name, name]))],
-      },
-    ],
     columns: [
       {
         key: 'name',
@@ -179,15 +170,16 @@ export const screen = ({ params: { owner = '', cluster = '' } }) => {
           ]
         : []),
     ],
-    actions: html`<div class="filter">
-      <label for="kind">${text.kind}</label>
-      <select
-        id="kind"
-        onChange=${(/** @type {any} */ event) => changeQuery({ kind: event.target.value, page: undefined, sort: undefined })}
-      >
-        ${Object.entries(kinds).map(([each, { title }]) => html`<option key=${each} value=${each} selected=${each === chosen}>${title}</option>`)}
-      </select>
-    </div>`,
+    actions: html`<${NamespaceChoice} owner=${owner} cluster=${cluster} />
+      <div class="filter">
+        <label for="kind">${text.kind}</label>
+        <select
+          id="kind"
+          onChange=${(/** @type {any} */ event) => changeQuery({ kind: event.target.value, page: undefined, sort: undefined })}
+        >
+          ${Object.entries(kinds).map(([each, { title }]) => html`<option key=${each} value=${each} selected=${each === chosen}>${title}</option>`)}
+        </select>
+      </div>`,
     empty: text.empty,
   }
   return html`
@@ -197,7 +189,7 @@ export const screen = ({ params: { owner = '', cluster = '' } }) => {
       up=${[[pathOf('o', owner, 'clusters'), texts.clusters.title]]}
       tabs=${tabsOf(owner, cluster)}
     >
-      <${List} key=${chosen} options=${options} />
+      <${List} key=${`${chosen} ${namespace}`} options=${options} />
     <//>
     ${pod && html`<${Logs} owner=${owner} cluster=${cluster} pod=${pod} onClose=${() => setPod(undefined)} />`}
   `
