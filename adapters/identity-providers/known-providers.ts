@@ -1,38 +1,25 @@
-import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import * as jose from 'jose'
-import { LRUCache } from 'lru-cache'
+import type * as jose from 'jose'
 import * as client from 'openid-client'
 import type { Clock } from '../../core/kernel/clock.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
-import { definedFields } from '../../core/kernel/json.ts'
 import { ProviderUnavailable } from '../../core/identity-providers/ports.ts'
 import type { ProviderClient } from '../../core/identity-providers/types.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts'
 import { FetchFailed } from '../outbound/guarded-fetch.ts'
+import {
+  clockToleranceSeconds,
+  issuerRequestMilliseconds,
+  keysAt,
+  makeIssuerFetch,
+  makeIssuerMemory,
+} from '../outbound/issuers.ts'
 
 export interface OpenIdConnectOptions {
   readonly fetch: GuardedFetch
   readonly clock: Clock
 }
-
-const requestMilliseconds = 10_000
-const answerBytes = 1024 * 1024
-/** Providers whose description is kept. */
-const maxProviders = 500
-const descriptionMilliseconds = 3_600_000
-const failureMilliseconds = 5_000
-/** An unknown key is looked for once in this time, however many tokens name one. */
-const keysMilliseconds = 60_000
-/** Seconds by which the clocks of a provider and of this service may differ. */
-export const clockToleranceSeconds = 60
-
-/**
- * Asymmetric ones: with a symmetric one, the public key or the client secret would sign. RS256 is that of every provider;
- * the others are those with which providers replace it.
- */
-export const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA']
 
 /** A provider as it described itself, and its keys. */
 export interface Known {
@@ -44,32 +31,6 @@ export interface Known {
 export type Away = Failure<'ProviderUnavailable'>
 
 const hostOf = (issuer: string): string => (URL.canParse(issuer) ? new URL(issuer).host : 'The identity provider')
-
-/** Returns a fetch that reaches what the guard allows: every address of a provider's description comes here. */
-const guarded =
-  (fetch: GuardedFetch, clock: AbortSignal): client.CustomFetch =>
-  async (url, { method, headers, body, signal }) => {
-    const answer = await fetch(
-      {
-        url: new URL(url),
-        headers,
-        limitBytes: answerBytes,
-        timeoutMilliseconds: requestMilliseconds,
-        ...definedFields({ post: method === 'POST' ? String(body ?? '') : undefined }),
-      },
-      signal === undefined ? clock : AbortSignal.any([signal, clock]),
-    )
-    try {
-      const type = answer.headers['content-type']
-      const empty = answer.status === 204 || answer.status === 304
-      return new Response(empty ? null : answer.bytes, {
-        status: answer.status,
-        headers: definedFields({ 'content-type': type }),
-      })
-    } finally {
-      answer.release?.()
-    }
-  }
 
 const causes = (error: unknown): readonly unknown[] => {
   const found: unknown[] = []
@@ -99,12 +60,10 @@ const descriptionProblem = ({ issuer, authorization_endpoint, token_endpoint, jw
     : 'The authorization endpoint of the provider is no address of the web.'
 }
 
-const never = new AbortController().signal
-
 /** Returns the known providers. A description is read once an hour, for each version of what an owner entered. */
 export const makeKnownProviders = ({ fetch, clock }: OpenIdConnectOptions) => {
-  const kept = new LRUCache<string, Promise<Either<Away, Known>>>({ max: maxProviders, ttl: descriptionMilliseconds })
-  const reach = guarded(fetch, never)
+  const remembered = makeIssuerMemory<Known>()
+  const reach = makeIssuerFetch(fetch)
 
   const read = async ({ issuer, clientId, secret: own }: ProviderClient): Promise<Known> => {
     const isPlain = issuer.startsWith('http:')
@@ -115,7 +74,7 @@ export const makeKnownProviders = ({ fetch, clock }: OpenIdConnectOptions) => {
       own === undefined ? client.None() : withSecret(own.reveal()),
       {
         [client.customFetch]: reach,
-        timeout: requestMilliseconds / 1000,
+        timeout: issuerRequestMilliseconds / 1000,
         // The guard lets http through only where the operator does.
         execute: isPlain ? [client.allowInsecureRequests] : [],
       },
@@ -123,39 +82,14 @@ export const makeKnownProviders = ({ fetch, clock }: OpenIdConnectOptions) => {
     const metadata = config.serverMetadata()
     const problem = descriptionProblem(metadata)
     if (problem !== undefined) throw new FetchFailed(problem)
-    const keys = jose.createRemoteJWKSet(new URL(metadata.jwks_uri ?? ''), {
-      timeoutDuration: requestMilliseconds,
-      cooldownDuration: keysMilliseconds,
-      cacheMaxAge: descriptionMilliseconds,
-      [jose.customFetch]: (url, { headers, signal }) =>
-        reach(url, {
-          method: 'GET',
-          headers: Object.fromEntries(headers),
-          body: undefined,
-          redirect: 'manual',
-          signal,
-        }),
-    })
-    return { config, metadata, keys }
+    return { config, metadata, keys: keysAt(new URL(metadata.jwks_uri ?? ''), reach) }
   }
 
-  const begin = (key: string, of: ProviderClient): Promise<Either<Away, Known>> => {
-    const reading = read(of).then(
+  return (of: ProviderClient, isFresh = false): Outcome<Away, Known> =>
+    remembered(`${of.providerId} ${of.version}`, () => read(of), isFresh).then(
       (known) => right(known),
-      (error: unknown) => {
-        // Anyone may begin a sign-in: a provider that is away is not asked again for each.
-        kept.set(key, reading, { ttl: failureMilliseconds })
-        return left(away(of.issuer, error))
-      },
+      (error: unknown) => left(away(of.issuer, error)),
     )
-    kept.set(key, reading)
-    return reading
-  }
-
-  return (of: ProviderClient, isFresh = false): Outcome<Away, Known> => {
-    const key = `${of.providerId} ${of.version}`
-    return (isFresh ? undefined : kept.get(key)) ?? begin(key, of)
-  }
 }
 
 /** Returns the authentication of the client: HTTP Basic, unless the provider takes the secret in the body only. */

@@ -7,8 +7,8 @@ import { isObject } from '../../core/kernel/json.ts'
 import type { LogoutRequest } from '../../core/identity-providers/ports.ts'
 import { LogoutTokenRefused, ProviderUnavailable } from '../../core/identity-providers/ports.ts'
 import type { ProviderClient } from '../../core/identity-providers/types.ts'
+import { algorithms, clockToleranceSeconds } from '../outbound/issuers.ts'
 import type { Known } from './known-providers.ts'
-import { algorithms, clockToleranceSeconds } from './known-providers.ts'
 
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 /** A token is sent at once, and is of no use later. */

@@ -8,7 +8,8 @@ import type { OpenIdConnect, SignInAnswer } from '../../core/identity-providers/
 import { AccessNotRenewed, ProviderAnswerRefused, ProviderUnavailable } from '../../core/identity-providers/ports.ts'
 import type { ExternalIdentity, ProviderDescription } from '../../core/identity-providers/types.ts'
 import type { Away, Known, OpenIdConnectOptions } from './known-providers.ts'
-import { algorithms, away, clockToleranceSeconds, makeKnownProviders } from './known-providers.ts'
+import { away, makeKnownProviders } from './known-providers.ts'
+import { algorithms, clockToleranceSeconds } from '../outbound/issuers.ts'
 import { readLogoutToken } from './logout-tokens.ts'
 import { answerProblem } from './problems.ts'
 

@@ -1,6 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import * as jose from 'jose'
-import { LRUCache } from 'lru-cache'
 import { IssuerUnavailable, WorkloadTokenRefused } from '../../core/authorization-server/workloads/ports.ts'
 import type { WorkloadTokens } from '../../core/authorization-server/workloads/ports.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
@@ -8,25 +7,12 @@ import { textAt } from '../../core/kernel/json.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts'
 import { FetchFailed } from '../outbound/guarded-fetch.ts'
-
-/** Asymmetric ones, as for tokens of identity providers. */
-const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA']
-const clockToleranceSeconds = 60
-const requestMilliseconds = 10_000
-const answerBytes = 1024 * 1024
-const maxIssuers = 500
-const descriptionMilliseconds = 3_600_000
-/** An issuer that is away is not asked again for each token. */
-const failureMilliseconds = 5_000
-/** An unknown key is looked for once in this time, however many tokens name one. */
-const keysMilliseconds = 60_000
+import { algorithms, clockToleranceSeconds, keysAt, makeIssuerFetch, makeIssuerMemory } from '../outbound/issuers.ts'
 
 export interface WorkloadTokenOptions {
   readonly fetch: GuardedFetch
   readonly clock: Clock
 }
-
-const never = new AbortController().signal
 
 const sentences: Readonly<Record<string, string>> = {
   iss: 'The token is of another issuer than the federated credential.',
@@ -57,39 +43,18 @@ const refusalOf = (error: unknown, issuer: string) => {
 
 /** WorkloadTokens by jose. Descriptions and keys of issuers are read by the guarded fetch, and kept for an hour. */
 export const makeWorkloadTokens = ({ fetch, clock }: WorkloadTokenOptions): WorkloadTokens => {
-  const read = async (url: URL): Promise<string> => {
-    const answer = await fetch({ url, limitBytes: answerBytes, timeoutMilliseconds: requestMilliseconds }, never)
-    try {
-      if (answer.status !== 200) throw new FetchFailed(`${url.host} answered ${answer.status}.`)
-      return Buffer.from(answer.bytes).toString()
-    } finally {
-      answer.release?.()
-    }
-  }
+  const reach = makeIssuerFetch(fetch)
+  const remembered = makeIssuerMemory<jose.JWTVerifyGetKey>()
 
   const readKeys = async (issuer: string): Promise<jose.JWTVerifyGetKey> => {
-    const description: unknown = JSON.parse(
-      await read(new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)),
-    )
+    const url = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+    const answer = await reach(url.href, { method: 'GET', headers: {}, body: undefined, redirect: 'manual' })
+    if (answer.status !== 200) throw new FetchFailed(`${url.host} answered ${answer.status}.`)
+    const description: unknown = await answer.json()
     if (textAt(description, 'issuer') !== issuer) throw new FetchFailed('The description is of another issuer.')
     const keysUrl = textAt(description, 'jwks_uri')
     if (!URL.canParse(keysUrl)) throw new FetchFailed('The description has no keys.')
-    return jose.createRemoteJWKSet(new URL(keysUrl), {
-      timeoutDuration: requestMilliseconds,
-      cooldownDuration: keysMilliseconds,
-      cacheMaxAge: descriptionMilliseconds,
-      [jose.customFetch]: async (url) => new Response(await read(new URL(url))),
-    })
-  }
-
-  const kept = new LRUCache<string, Promise<jose.JWTVerifyGetKey>>({ max: maxIssuers, ttl: descriptionMilliseconds })
-  const keysOf = (issuer: string): Promise<jose.JWTVerifyGetKey> => {
-    const known = kept.get(issuer)
-    if (known !== undefined) return known
-    const reading = readKeys(issuer)
-    kept.set(issuer, reading)
-    reading.catch(() => kept.set(issuer, reading, { ttl: failureMilliseconds }))
-    return reading
+    return keysAt(new URL(keysUrl), reach)
   }
 
   return {
@@ -102,7 +67,7 @@ export const makeWorkloadTokens = ({ fetch, clock }: WorkloadTokenOptions): Work
     },
     async verify(token, { issuer, audience }) {
       try {
-        await jose.jwtVerify(token.reveal(), await keysOf(issuer), {
+        await jose.jwtVerify(token.reveal(), await remembered(issuer, () => readKeys(issuer)), {
           algorithms,
           issuer,
           audience,
