@@ -64,6 +64,8 @@ const toWire = (credential: FederatedCredential) => ({
   life_seconds: credential.lifeSeconds,
   created_at: credential.createdAt,
   last_used_at: credential.lastUsedAt,
+  last_refused_at: credential.lastRefusedAt,
+  last_refusal: credential.lastRefusal,
   warnings: warningsOf(credential.issuer, credential.conditions),
 })
 

@@ -58,6 +58,14 @@ const FederatedCredential = answer(
     life_seconds: described(SafeInteger, 'How long an issued token lives, in seconds.'),
     created_at: described(Instant, 'When it was created, RFC 3339 in UTC.'),
     last_used_at: described(optional(Instant), 'When a token was last exchanged; absent if none was.'),
+    last_refused_at: described(
+      optional(Instant),
+      'When a token was last refused that names the issuer; absent if none was. Noted every ten seconds at most.',
+    ),
+    last_refusal: described(
+      optional(t.string),
+      'Why, in words. The token is not verified before its claims are compared: anyone can have sent it.',
+    ),
     warnings: described(t.readonlyArray(t.string), 'What makes the conditions weak, in words; usually empty.'),
   },
   'FederatedCredential',

@@ -4,6 +4,7 @@ import { expectStatus, importCluster, makePeople } from '../clusters/cluster-fix
 import { kubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import type { TestService } from '../support/service.ts'
+import { newObject } from '../usage/events/event-fixture.ts'
 import { startService } from '../support/service.ts'
 
 /** A pod exchanges the token of its service account, which a real API server issued and reviews. */
@@ -15,11 +16,13 @@ const inCluster = '/api/v1/namespaces/default/serviceaccounts'
 
 let service: TestService
 test.before(async () => {
-  service = await startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'loopback,private,public' } })
+  service = await startService({
+    settings: { MOORAGE_KUBERNETES_ALLOW: 'loopback,private,public', MOORAGE_BILLING_ENABLED: 'true' },
+  })
 })
 test.after.always(() => service?.stop())
 
-test.serial('a pod exchanges the token of its service account until that is deleted', async (t) => {
+test.serial('a pod needs no secret but the token of its service account', async (t) => {
   const people = makePeople(service)
   const owner = await people.person('owner')
   const org = await people.organization(owner)
@@ -46,7 +49,7 @@ test.serial('a pod exchanges the token of its service account until that is dele
   }
 
   const team = await expectStatus(
-    service.send('POST', `/api/v1/orgs/${org}/teams`, { ...asOwner, body: { name: 'Pods', permission: 'write' } }),
+    service.send('POST', `/api/v1/orgs/${org}/teams`, { ...asOwner, body: { name: 'Pods', permission: 'admin' } }),
     201,
   )
   const robot = { name: 'pods', team_ids: [(team.json as { readonly id: number }).id] }
@@ -56,7 +59,7 @@ test.serial('a pod exchanges the token of its service account until that is dele
     cluster_uid: uid,
     audience,
     conditions: [{ claim: 'sub', value: `system:serviceaccount:default:${account}` }],
-    scopes: ['read:user', 'write:cluster'],
+    scopes: ['read:user', 'write:billing', 'write:cluster'],
   }
   await expectStatus(
     service.send('POST', `/api/v1/orgs/${org}/robots/pods/federated-credentials`, { ...asOwner, body }),
@@ -74,7 +77,7 @@ test.serial('a pod exchanges the token of its service account until that is dele
   }
 
   const exchanged = await exchange(await tokenFor([audience]))
-  t.is(exchanged['scope'], 'read:user write:cluster', JSON.stringify(exchanged))
+  t.is(exchanged['scope'], 'read:user write:billing write:cluster', JSON.stringify(exchanged))
   t.like((await service.send('GET', '/api/v1/user', { token: exchanged['access_token'] ?? '' })).json, {
     login: `${org}+pods`,
   })
@@ -82,6 +85,14 @@ test.serial('a pod exchanges the token of its service account until that is dele
     token: exchanged['access_token'] ?? '',
   })
   t.is(reached.status, 200, 'the robot account uses the cluster')
+  const asPod = { token: exchanged['access_token'] ?? '' }
+  const releases = await service.send('GET', `/api/v1/clusters/${org}/home/helm/v3/releases`, asPod)
+  t.is(releases.status, 200, releases.text)
+  const createdAt = new Date(Date.now() - 60_000).toISOString()
+  const events = [newObject({ createdAt }).created(createdAt)]
+  const usage = `/api/v1/usage/${org}/events`
+  const reported = await service.send('POST', usage, { ...asPod, body: { clusterUID: uid, events } })
+  t.like(reported.json, { results: [{ result: 'accepted' }] }, reported.text)
   t.is((await exchange(await tokenFor(['https://elsewhere.example'])))['error'], 'invalid_grant')
   const late = await tokenFor([audience])
   await expectStatus(proxied('DELETE', `${inCluster}/${account}`), 200)

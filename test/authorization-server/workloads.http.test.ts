@@ -2,6 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test from 'ava'
 import * as jose from 'jose'
+import { newObject } from '../usage/events/event-fixture.ts'
+import { importCluster } from '../clusters/cluster-fixture.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ServiceFixture } from '../organizations/service-fixture.ts'
 import { startFixture } from '../organizations/service-fixture.ts'
 
@@ -87,7 +90,13 @@ const content = (more: object = {}) => ({
 
 test.before(async () => {
   issuer = await startIssuer()
-  fixture = await startFixture({ settings: { MOORAGE_EGRESS_ALLOW: '127.0.0.1' } })
+  fixture = await startFixture({
+    settings: {
+      MOORAGE_EGRESS_ALLOW: '127.0.0.1',
+      MOORAGE_BILLING_ENABLED: 'true',
+      MOORAGE_KUBERNETES_ALLOW: 'loopback',
+    },
+  })
   const team = (await fixture.as('ada', 'POST', '/orgs/acme/teams', { name: 'Robots', permission: 'read', type: '' }))
     .json
   await fixture.as('ada', 'POST', '/orgs/acme/robots', { name: 'deployer', team_ids: [(team as { id: number }).id] })
@@ -134,6 +143,52 @@ test('a pipeline exchanges its token for one of the robot account', async (t) =>
   const audit = await fixture.as('ada', 'GET', '/orgs/acme/audit?action=federated_credential.token_issued')
   t.regex(audit.text, /702441/)
   t.false(audit.text.includes(token))
+})
+
+test('a pipeline reports usage and reads packages', async (t) => {
+  const kubernetes = await startFakeKubernetes()
+  t.teardown(() => kubernetes.stop())
+  const imported = await importCluster(
+    fixture.service.send,
+    await fixture.service.tokenFor('ada'),
+    'acme',
+    'home',
+    kubernetes.kubeconfig(),
+  )
+  t.is(imported.status, 200, imported.text)
+  const name = { name: 'reports', permission: 'admin', type: '' }
+  const team = (await fixture.as('ada', 'POST', '/orgs/acme/teams', name)).json as { readonly id: number }
+  await fixture.as('ada', 'POST', '/orgs/acme/robots', { name: 'reporter', team_ids: [team.id] })
+  const scopes = ['write:billing', 'read:cluster']
+  const made = await fixture.as('ada', 'POST', '/orgs/acme/robots/reporter/federated-credentials', content({ scopes }))
+  t.is(made.status, 201, made.text)
+  const { json } = await exchange(await issuer.mint({}), { client_id: 'acme+reporter' })
+  const asPipeline = { token: String(json['access_token']) }
+  const createdAt = new Date(Date.now() - 60_000).toISOString()
+  const events = [newObject({ createdAt }).created(createdAt)]
+  const body = { clusterUID: kubernetes.uid, events }
+  const reported = await fixture.service.send('POST', '/api/v1/usage/acme/events', { ...asPipeline, body })
+  t.like(reported.json, { results: [{ result: 'accepted' }] }, reported.text)
+  const charts = await fixture.service.send('GET', '/api/v1/orgs/acme/chartrepositories', asPipeline)
+  t.is(charts.status, 200, charts.text)
+})
+
+test.serial('a federated credential shows why it last refused a token', async (t) => {
+  const own = content({ name: 'shown', audience: 'https://shown.example' })
+  const { id } = (await fixture.as('ada', 'POST', root, own)).json as { readonly id: number }
+  const shown = async () => (await fixture.as('ada', 'GET', `${root}/${id}`)).json as Record<string, unknown>
+  t.is((await shown())['last_refused_at'], undefined)
+  await exchange(await issuer.mint({ aud: 'https://shown.example', repository_id: 'private <b>text</b>' }))
+  const first = await shown()
+  t.is(first['last_refusal'], 'The claim repository_id is absent, or does not meet its condition.')
+  t.truthy(first['last_refused_at'])
+  await exchange(await issuer.mint({ aud: 'https://elsewhere.example' }))
+  t.deepEqual(await shown(), first, 'anyone can send tokens, so few are noted')
+  const other = (await fixture.as('ada', 'POST', root, { ...own, name: 'signed' })).json as { readonly id: number }
+  const { privateKey } = await jose.generateKeyPair('RS256')
+  await exchange(await issuer.mint({ aud: 'https://shown.example' }, { key: privateKey }))
+  const told = (await fixture.as('ada', 'GET', `${root}/${other.id}`)).json as Record<string, unknown>
+  t.regex(String(told['last_refusal']), /not signed by a published key/)
 })
 
 test('a token is exchanged once, also by concurrent requests', async (t) => {

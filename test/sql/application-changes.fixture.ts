@@ -28,7 +28,17 @@ export const applicationChanges: Readonly<Record<string, StoreChange>> = {
   },
   'a federated credential': {
     tables: [federatedCredentials],
-    columns: without(federatedCredentials, 'id', 'orgId', 'robotId', 'createdAt', 'lastUsedAt', 'version'),
+    columns: without(
+      federatedCredentials,
+      'id',
+      'orgId',
+      'robotId',
+      'createdAt',
+      'lastUsedAt',
+      'lastRefusedAt',
+      'lastRefusal',
+      'version',
+    ),
     chosen: {
       conditions: fc.array(fc.record({ claim: fc.string(), value: fc.string() }), { maxLength: 3 }),
       scopes: fc.subarray(['read:user', 'write:cluster']),

@@ -129,9 +129,47 @@ const federated: Migration = {
   },
 }
 
+const signIns: Migration = {
+  id: '0165-authorization-server-sign-ins',
+  summary: 'the sign-ins at applications that get a report when a session ends',
+  phase: 'expand',
+  async up(knex, dialect) {
+    await createTable(knex, dialect, 'oauth_sign_ins', (table) => {
+      rowId(table, dialect)
+      table
+        .bigInteger('application_id')
+        .notNullable()
+        .unsigned()
+        .references('oauth_applications.id')
+        .onDelete('CASCADE')
+      // Without a foreign key: the account may be gone when its sign-out is reported.
+      table.bigInteger('user_id').notNullable().unsigned()
+      // Null once the session has ended: then the report is due.
+      table.bigInteger('session_id').nullable().unsigned().references('sessions.id').onDelete('SET NULL')
+      asciiText(table, dialect, 'sid', 64).notNullable()
+      table.integer('attempts').notNullable().defaultTo(0)
+      instant(table, 'due_at').notNullable()
+      table.unique(['application_id', 'sid'])
+      table.index(['session_id', 'application_id', 'due_at'])
+    })
+  },
+}
+
+const refusals: Migration = {
+  id: '0166-authorization-server-refusals',
+  summary: 'when and why a federated credential last refused a token',
+  phase: 'expand',
+  async up(knex) {
+    await knex.schema.alterTable('federated_credentials', (table) => {
+      instant(table, 'last_refused_at').nullable()
+      table.string('last_refusal', 500).nullable()
+    })
+  },
+}
+
 export const authorizationServerMigrations: PartMigrations = {
   part: 'authorization-server',
   tables,
   needs: ['identity', 'organizations'],
-  migrations: [server, federated],
+  migrations: [server, federated, signIns, refusals],
 }

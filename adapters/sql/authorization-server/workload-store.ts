@@ -46,7 +46,9 @@ const statements = (db: SqlDatabase) => ({
   lock: db.prepare({ ...pick(federatedCredentials, 'id'), isActive: aliased(users, 'u').isActive }, row, (k, p) =>
     inForce(k, p.isActive).where('f.id', p.id).forUpdate(),
   ),
-  insert: insertInto(db, federatedCredentials, { omitted: ['id', 'lastUsedAt', 'version'] }),
+  insert: insertInto(db, federatedCredentials, {
+    omitted: ['id', 'lastUsedAt', 'lastRefusedAt', 'lastRefusal', 'version'],
+  }),
   replace: db.prepare({ ...content, ...pick(federatedCredentials, 'id', 'version') }, (k, p) =>
     k('federated_credentials')
       .where('id', p.id)
@@ -57,6 +59,17 @@ const statements = (db: SqlDatabase) => ({
     k('federated_credentials')
       .where('id', p.id)
       .update(values(federatedCredentials, { lastUsedAt: p.at })),
+  ),
+  markRefused: db.prepare(
+    {
+      ...pick(federatedCredentials, 'id'),
+      at: present(federatedCredentials.lastRefusedAt),
+      reason: present(federatedCredentials.lastRefusal),
+    },
+    (k, p) =>
+      k('federated_credentials')
+        .where('id', p.id)
+        .update(values(federatedCredentials, { lastRefusedAt: p.at, lastRefusal: p.reason })),
   ),
   remove: db.prepare(pick(federatedCredentials, 'id'), (k, p) => k('federated_credentials').where('id', p.id).delete()),
   insertUse: insertInto(db, workloadUses, { omitted: ['id'] }),
@@ -115,6 +128,9 @@ export const makeSqlWorkloadStore = (db: SqlDatabase): ((runner: SqlRunner) => W
     },
     async markUsed(id, at) {
       await runner.run(s.markUsed, { id, at })
+    },
+    async markRefused(id, reason, at) {
+      await runner.run(s.markRefused, { id, reason, at })
     },
     async remove(id) {
       await runner.run(s.remove, { id })

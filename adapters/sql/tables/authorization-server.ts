@@ -63,6 +63,16 @@ export const oauthRecords = table('oauth_records', {
   expiresAt: instant(),
 })
 
+export const oauthSignIns = table('oauth_sign_ins', {
+  id: rowId(),
+  applicationId: id<ApplicationId>(),
+  userId: id<UserId>(),
+  sessionId: nullable(id<SessionId>()),
+  sid: text(64),
+  attempts: withDefault(int()),
+  dueAt: instant(),
+})
+
 export const oauthKeys = table('oauth_keys', {
   generation: id(),
   createdAt: instant(),
@@ -82,6 +92,8 @@ export const federatedCredentials = table('federated_credentials', {
   lifeSeconds: int(),
   createdAt: instant(),
   lastUsedAt: nullable(instant()),
+  lastRefusedAt: nullable(instant()),
+  lastRefusal: nullable(text(500)),
   version: withDefault(long()),
 })
 

@@ -35,9 +35,13 @@ const textsOf = (value: unknown): readonly string[] => {
   return typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : []
 }
 
-/** Reports whether the claims meet all conditions. One value of a list is sufficient. */
+/** Returns the first claim that does not meet its condition; undefined if all do. One value of a list is sufficient. */
+export const unmetClaim = (claims: Claims, conditions: readonly ClaimCondition[]): string | undefined =>
+  conditions.find(({ claim, value }) => !textsOf(claimAt(claims, claim)).some((text) => matches(value, text)))?.claim
+
+/** Reports whether the claims meet all conditions. @internal */
 export const meets = (claims: Claims, conditions: readonly ClaimCondition[]): boolean =>
-  conditions.every(({ claim, value }) => textsOf(claimAt(claims, claim)).some((text) => matches(value, text)))
+  unmetClaim(claims, conditions) === undefined
 
 /**
  * Claims that are names: another account can get the name after a deletion or a renaming. With each the claim that

@@ -11,7 +11,7 @@ import { hex, secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { AuthorizationServerStores } from '../ports.ts'
 import { auditOfFederatedCredential } from './audit.ts'
-import { meets } from './conditions.ts'
+import { unmetClaim } from './conditions.ts'
 import type {
   ExchangedToken,
   TokenExchange,
@@ -24,7 +24,7 @@ import { WorkloadScopeRefused, WorkloadTokenRefused } from './ports.ts'
 import type { Claims, FederatedCredential } from './types.ts'
 
 export interface ExchangeDeps {
-  readonly workloads: Pick<WorkloadStore, 'ofLogin'>
+  readonly workloads: Pick<WorkloadStore, 'markRefused' | 'ofLogin'>
   readonly workloadTokens: WorkloadTokens
   /** Undefined where the deployment has no clusters. */
   readonly clusters: WorkloadClusters | undefined
@@ -49,21 +49,37 @@ const refused = (message: string) => left(WorkloadTokenRefused(message))
 const textsOf = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? value : [value]).filter((each): each is string => typeof each === 'string')
 
-/** Returns the credentials that could be meant: the others need no request to their issuer. */
-const candidatesOf = (all: readonly FederatedCredential[], claims: Claims): readonly FederatedCredential[] =>
-  all.filter(
-    ({ issuer, audience, clusterUid, conditions }) =>
-      (clusterUid !== '' || issuer === claims['iss']) &&
-      textsOf(claims['aud']).includes(audience) &&
-      meets(claims, conditions),
-  )
+/** Reports whether a token of the issuer, or of a cluster, could be meant. */
+const isOfIssuer = ({ issuer, clusterUid }: FederatedCredential, claims: Claims): boolean =>
+  clusterUid === '' ? issuer === claims['iss'] : claims['kubernetes.io'] !== undefined
+
+/** Returns why a credential does not take the claims; undefined if it does: then its issuer is asked. */
+const mismatch = ({ audience, conditions }: FederatedCredential, claims: Claims): string | undefined => {
+  if (!textsOf(claims['aud']).includes(audience)) return 'The token has another audience than the federated credential.'
+  const claim = unmetClaim(claims, conditions)
+  return claim === undefined ? undefined : `The claim ${claim} is absent, or does not meet its condition.`
+}
+
+/** A refusal is noted once in this time: anyone can send tokens. */
+const refusalNoteSeconds = 10
+const longestReason = 500
 
 /** The claims for the audit log. They are what the issuer says, and no secret. */
 const shownClaims = (claims: Claims): string => toWireJson(claims).slice(0, longestClaims)
 
+/** Returns what notes why a credential refused a token, for the owner who sets it up. */
+const makeNoteRefusal =
+  ({ workloads, clock }: Pick<ExchangeDeps, 'clock' | 'workloads'>) =>
+  async ({ id, lastRefusedAt }: FederatedCredential, reason: string): Promise<void> => {
+    const now = clock.now()
+    if (lastRefusedAt === undefined || laterBySeconds(lastRefusedAt, refusalNoteSeconds) <= now)
+      await workloads.markRefused(id, reason.slice(0, longestReason), now)
+  }
+
 /** Returns TokenExchange over the stores. See the port for what it guarantees. */
 export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
   const { clock, digest } = deps
+  const noteRefusal = makeNoteRefusal(deps)
 
   const proven = async (
     credential: FederatedCredential,
@@ -87,11 +103,16 @@ export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
       'No federated credential of the robot account has the issuer, the audience and the claims of the token. ' +
         'Compare them with the conditions.',
     )
-    for (const credential of candidatesOf(await deps.workloads.ofLogin(login), claims)) {
-      const judged = await proven(credential, subjectToken, signal)
-      if (!isLeft(judged)) return right(credential)
-      found = judged
+    const reasons = new Map<FederatedCredential, string>()
+    for (const credential of await deps.workloads.ofLogin(login)) {
+      if (!isOfIssuer(credential, claims)) continue
+      const reason = mismatch(credential, claims)
+      const judged = reason === undefined ? await proven(credential, subjectToken, signal) : undefined
+      if (judged !== undefined && !isLeft(judged)) return right(credential)
+      if (judged !== undefined) found = judged
+      reasons.set(credential, reason ?? judged?.left.message ?? '')
     }
+    for (const [credential, reason] of reasons) await noteRefusal(credential, reason)
     return found
   }
 
@@ -161,12 +182,22 @@ export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
       if (isLeft(found)) return found
       const scopes = request.scopes ?? found.right.scopes
       const excess = scopes.filter((scope) => !found.right.scopes.includes(scope))
-      if (excess.length > 0)
-        return left(WorkloadScopeRefused(`The federated credential does not have the scope ${excess.join(' ')}.`))
+      if (excess.length > 0) {
+        const message = `The federated credential does not have the scope ${excess.join(' ')}.`
+        await noteRefusal(found.right, message)
+        return left(WorkloadScopeRefused(message))
+      }
       const value = deps.newAccessToken()
       const issuer = String(claims['iss'])
       const id = typeof claims['jti'] === 'string' ? claims['jti'] : text
-      return issue(call, found.right, { claims, scopes, value, idHash: digest.digest(`${issuer}\n${id}`) })
+      const issued = await issue(call, found.right, {
+        claims,
+        scopes,
+        value,
+        idHash: digest.digest(`${issuer}\n${id}`),
+      })
+      if (isLeft(issued)) await noteRefusal(found.right, issued.left.message)
+      return issued
     },
   }
 }

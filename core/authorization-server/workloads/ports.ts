@@ -62,6 +62,7 @@ export interface WorkloadStore {
     content: FederatedCredentialContent,
   ): Promise<'changed' | 'replaced' | 'taken'>
   markUsed(id: FederatedCredentialId, at: Date): Promise<void>
+  markRefused(id: FederatedCredentialId, reason: string, at: Date): Promise<void>
   remove(id: FederatedCredentialId): Promise<void>
   /** Returns false if the token was exchanged before. */
   insertUse(use: WorkloadUse): Promise<boolean>

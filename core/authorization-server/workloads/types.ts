@@ -35,6 +35,9 @@ export interface FederatedCredential extends FederatedCredentialContent {
   readonly createdAt: Date
   /** When a token was last exchanged. */
   readonly lastUsedAt: Date | undefined
+  /** When and why a token that could be meant was last refused. */
+  readonly lastRefusedAt: Date | undefined
+  readonly lastRefusal: string | undefined
   readonly version: number
 }
 
