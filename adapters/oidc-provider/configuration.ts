@@ -29,7 +29,7 @@ const clientOf = (ctx: KoaContextWithOIDC): string => ctx.oidc.client?.clientId 
 const features = ({ pages }: ConfigurationDeps): Configuration['features'] => ({
   devInteractions: { enabled: false },
   userinfo: { enabled: true },
-  revocation: { enabled: true },
+  revocation: { enabled: true, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
   introspection: {
     enabled: true,
     // A resource server that may see the tokens of others is vouched for by a site admin.
@@ -106,10 +106,11 @@ export const configurationOf = (deps: ConfigurationDeps, keys: KeysInUse): Confi
     if (!(await deps.directory.isActive(subject))) return undefined
     return {
       accountId: subject,
-      claims: async (_, scope) => ({
-        ...((await deps.directory.claims(subject, clientOf(ctx), scope.split(' '))) ?? {}),
-        sub: subject,
-      }),
+      async claims(_, scope) {
+        const known = await deps.directory.claims(subject, clientOf(ctx), scope.split(' '))
+        for (const organization of known?.organizations ?? []) requestScope.getStore()?.basis?.note(organization)
+        return { ...known?.claims, sub: subject }
+      },
     }
   },
   renderError(ctx, { error, error_description: description = '' }) {

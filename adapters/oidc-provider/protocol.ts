@@ -4,25 +4,31 @@ import type { Interaction, KoaContextWithOIDC } from 'oidc-provider'
 import { Provider } from 'oidc-provider'
 import type {
   AuthorizationProtocol,
+  KeptAnswers,
   PendingAuthorization,
   ProtocolCounters,
   ProtocolDirectory,
   ProtocolKeys,
   ProtocolRecords,
   SessionCaller,
+  SignInStore,
 } from '../../core/authorization-server/ports.ts'
 import type { TokenExchange } from '../../core/authorization-server/workloads/ports.ts'
 import { listAt, textAt, toWireJson } from '../../core/kernel/json.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Call } from '../../core/kernel/principal.ts'
+import type { Clock } from '../../core/kernel/clock.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { addedPrompt, configurationOf } from './configuration.ts'
 import { makeDevices } from './devices.ts'
 import { asPerson, grantTo } from './grants.ts'
+import { makeAnswerAgain, noteAnswers } from './kept-answers.ts'
 import type { LibraryFetch } from './library-fetch.ts'
 import type { ProtocolPages } from './pages.ts'
+import type { RequestScope } from './request-scope.ts'
 import { requestScope } from './request-scope.ts'
+import { keepReports, reportSignOut } from './sign-out-reports.ts'
 import { addTokenExchange } from './token-exchange.ts'
 
 const issuerPath = '/oidc'
@@ -40,7 +46,11 @@ export interface ProtocolDeps {
   readonly exchange: TokenExchange
   readonly pages: ProtocolPages
   readonly counters: ProtocolCounters
+  readonly signIns: Pick<SignInStore, 'end' | 'removeReported'>
   readonly log: Log
+  readonly clock: Clock
+  readonly answers: KeptAnswers
+  readonly digestOf: (text: string) => string
   readonly fetch: LibraryFetch
   readonly scopes: readonly string[]
   /** The scopes of access tokens of the API. */
@@ -103,7 +113,6 @@ const countRequests = (provider: Provider, { counters, log }: ProtocolDeps): voi
   provider.on('grant.error', (_, error) => counters.request('token', error.error))
   provider.on('authorization.success', () => counters.request('authorization', 'success'))
   provider.on('authorization.error', (_, error) => counters.request('authorization', error.error))
-  provider.on('backchannel.error', (_, error) => log.warn({ error }, 'an application could not be told of a sign-out'))
   provider.on('server_error', (_, error) => log.error({ error }, 'the authorization server failed'))
 }
 
@@ -139,7 +148,10 @@ const makeProvider = (
     provider.proxy = true
     Object.assign(provider.Client.prototype, {
       async compareClientSecret(this: { readonly clientId: string }, presented: string): Promise<boolean> {
-        return deps.directory.isSecretOf(this.clientId, presented)
+        const found = await deps.directory.secretOf(this.clientId, presented)
+        // Its time ends without a change.
+        if (found === 'former') requestScope.getStore()?.basis?.forgo()
+        return found !== 'none'
       },
     })
     // Access tokens are those of the API.
@@ -151,42 +163,64 @@ const makeProvider = (
       }
     }
     countRequests(provider, deps)
+    keepReports(provider, deps)
+    noteAnswers(provider, deps.clock)
     addTokenExchange(provider, deps.exchange)
     made = { revision: keys.revision, provider, answer: provider.callback() }
     return made
   }
 }
 
+/** Who asks. */
+interface Asking {
+  readonly sessionKey: Secret | undefined
+  readonly call: Call
+}
+
 /** AuthorizationProtocol by oidc-provider, a certified implementation. */
 export const makeOidcProtocol = (deps: ProtocolDeps): AuthorizationProtocol => {
   const current = makeProvider(deps)
+  const answerAgain = makeAnswerAgain(deps)
 
-  const answerBelow = async (
+  const answerByLibrary = async (
     req: Mounted,
     res: ServerResponse,
-    path: string,
-    { sessionKey, call }: { readonly sessionKey: Secret | undefined; readonly call: Call },
+    { path, query }: { readonly path: string; readonly query: string },
+    { sessionKey, call, basis }: Asking & Pick<RequestScope, 'basis'>,
   ): Promise<void> => {
-    const at = (req.url ?? '').indexOf('?')
-    const query = at < 0 ? '' : (req.url ?? '').slice(at)
-    if (path === '/device') return redirect(res, `${deps.baseUrl()}/device${query}`)
     const { answer } = await current()
     const own = new URL(deps.baseUrl())
     Object.assign(req.headers, { 'x-forwarded-host': own.host, 'x-forwarded-proto': own.protocol.replace(':', '') })
     req.url = `${path}${path === '/auth' ? withPrompt(query) : query}`
     req.originalUrl = `${issuerPath}${req.url}`
-    res.setHeader('Content-Security-Policy', deps.pages.policy)
     const caller = sessionKey !== undefined && isForBrowsers(path) ? await deps.callerOf(sessionKey, call) : undefined
     const scope = {
       caller,
       sourceIp: call.sourceIp,
       userAgent: call.userAgent ?? '',
       call,
+      basis,
+      applications: new Map(),
       signOut: caller !== undefined && path === '/session/end/confirm' ? () => deps.signOut(caller, call) : undefined,
     }
     await requestScope.run(scope, async () => {
       await answer(req, res)
       if (!res.writableFinished && !res.destroyed) await once(res, 'close')
+    })
+  }
+
+  const answerBelow = async (
+    req: Mounted,
+    res: ServerResponse,
+    path: string,
+    { sessionKey, call }: Asking,
+  ): Promise<void> => {
+    const at = (req.url ?? '').indexOf('?')
+    const query = at < 0 ? '' : (req.url ?? '').slice(at)
+    if (path === '/device') return redirect(res, `${deps.baseUrl()}/device${query}`)
+    res.setHeader('Content-Security-Policy', deps.pages.policy)
+    await answerAgain(req, res, `${path}${query}`, async (basis) => {
+      await answerByLibrary(req, res, { path, query }, { sessionKey, call, basis })
     })
   }
 
@@ -236,6 +270,7 @@ export const makeOidcProtocol = (deps: ProtocolDeps): AuthorizationProtocol => {
       if (interaction === undefined) return undefined
       return finish(interaction, { error: 'access_denied', error_description: 'the person refused' })
     },
+    reportSignOut: async (signIn) => reportSignOut((await current()).provider, signIn),
     ...makeDevices(async () => (await current()).provider),
   }
 }

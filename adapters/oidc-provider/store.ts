@@ -1,6 +1,6 @@
 import type { Adapter, AdapterFactory, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { errors } from 'oidc-provider'
-import type { ProtocolDirectory, ProtocolRecords } from '../../core/authorization-server/ports.ts'
+import type { OpenedRecord, ProtocolDirectory, ProtocolRecords } from '../../core/authorization-server/ports.ts'
 import type { Application } from '../../core/authorization-server/types.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
@@ -47,7 +47,9 @@ const refused = (): never => {
 const clientStore = (directory: ProtocolDirectory): Adapter => ({
   async find(id) {
     const application = await directory.application(id)
-    return application === undefined ? workloadClient(id) : metadataOf(application)
+    if (application === undefined) return workloadClient(id)
+    requestScope.getStore()?.basis?.note(application.orgId ?? application.userId)
+    return metadataOf(application)
   },
   upsert: refused,
   findByUid: refused,
@@ -57,7 +59,10 @@ const clientStore = (directory: ProtocolDirectory): Adapter => ({
   revokeByGrantId: refused,
 })
 
-const payloadOf = (content: FreeObject | undefined): AdapterPayload | undefined => content as AdapterPayload | undefined
+const payloadOf = (record: OpenedRecord | undefined): AdapterPayload | undefined => {
+  requestScope.getStore()?.basis?.note(record?.userId)
+  return record?.content as AdapterPayload | undefined
+}
 
 /** Returns the stores of the library over the records. The class of a model is the kind of its records. */
 export const makeStores =

@@ -50,14 +50,15 @@ export const makeProtocolDirectory = (deps: DirectoryDeps): ProtocolDirectory =>
   return {
     application: (clientId) =>
       clientId === commandLineClientId ? commandLine(deps) : deps.applications.byClientId(clientId),
-    async isSecretOf(clientId, presented) {
+    async secretOf(clientId, presented) {
       const application = await deps.applications.byClientId(clientId)
-      if (application === undefined || application.isPublic) return false
+      if (application === undefined || application.isPublic) return 'none'
       // Digests of values of 256 random bits: the time of the comparison says nothing that would help.
       const hash = deps.digest.digest(presented)
       const { secretHash, formerSecretHash, formerSecretUntil } = application
       const isFormer = formerSecretUntil !== undefined && deps.clock.now().getTime() < formerSecretUntil.getTime()
-      return isSame(hash, secretHash) || (isFormer && isSame(hash, formerSecretHash))
+      if (isSame(hash, secretHash)) return 'current'
+      return isFormer && isSame(hash, formerSecretHash) ? 'former' : 'none'
     },
     async claims(subject, clientId, scopes) {
       const user = await activeUser(subject)
@@ -69,7 +70,10 @@ export const makeProtocolDirectory = (deps: DirectoryDeps): ProtocolDirectory =>
       ])
       const primary = emails.find(({ isPrimary }) => isPrimary)
       const email = primary === undefined ? undefined : { address: primary.email, isVerified: primary.verified }
-      return claimsOf({ user, email, groups: groupsOf(teams, application?.orgId) }, scopes)
+      return {
+        claims: claimsOf({ user, email, groups: groupsOf(teams, application?.orgId) }, scopes),
+        organizations: [...new Set(teams.map(({ orgId }) => orgId))],
+      }
     },
     isActive: async (subject) => (await activeUser(subject)) !== undefined,
   }

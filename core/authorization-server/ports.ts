@@ -1,9 +1,10 @@
 import type { AccessTokenStore, EmailStore, SessionStore, UserStore } from '../identity/ports.ts'
 import type { MountedExchange } from '../kernel/exchange.ts'
-import type { AccountId, SessionId, UserId } from '../kernel/ids.ts'
+import type { AccountId, OrgId, SessionId, UserId } from '../kernel/ids.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { portKey } from '../kernel/port-key.ts'
+import type { AccessMoment } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { TeamNames } from './claims.ts'
@@ -72,6 +73,8 @@ export interface RecordStore {
   lock(idHash: Uint8Array): Promise<FoundRecord | undefined>
   /** Inserts the record, or replaces the one with its id. What was consumed stays so. */
   save(record: Omit<ProtocolRecord, 'consumedAt'>): Promise<void>
+  /** Inserts a record with a new random id. */
+  insert(record: Omit<ProtocolRecord, 'consumedAt'>): Promise<void>
   /** Marks the record as used, once: one conditional update. Returns false if it was used already, or is gone. */
   consume(idHash: Uint8Array, at: Date): Promise<boolean>
   remove(idHash: Uint8Array): Promise<void>
@@ -83,6 +86,47 @@ export interface RecordStore {
   expired(at: Date, limit: number): Promise<readonly RecordKey[]>
 }
 export const RecordStorePort = portKey<RecordStore>('authorizationServer.RecordStore')
+
+/** A sign-in at an application that has a back-channel logout URI, in a session. */
+export interface NewSignIn {
+  readonly applicationId: ApplicationId
+  readonly userId: UserId
+  readonly sessionId: SessionId
+  /** By which the application knows it: the claim `sid`. */
+  readonly sid: string
+  readonly at: Date
+}
+
+/** A sign-in whose session has ended, and whose report is not sent yet. */
+export interface EndedSignIn {
+  readonly id: number
+  readonly userId: UserId
+  readonly clientId: string
+  readonly sid: string
+  /** How often it was reported in vain. */
+  readonly attempts: number
+}
+
+/**
+ * The sign-ins at applications that get a report of their end. With the deletion of a session, whatever deletes it, its
+ * sign-ins are due in the same transaction.
+ */
+export interface SignInStore {
+  /** Does nothing if the application knows the `sid` already. */
+  add(signIn: NewSignIn): Promise<void>
+  /** Ends a sign-in whose session has not ended; its report is due at `dueAt`. */
+  end(clientId: string, sid: string, dueAt: Date): Promise<void>
+  /** Removes a sign-in whose end was reported. */
+  removeReported(clientId: string, sid: string): Promise<void>
+  /** Returns some applications with reports that are due. */
+  dueApplications(at: Date, limit: number): Promise<readonly ApplicationId[]>
+  /** Returns ended sign-ins whose reports are due, the oldest first. */
+  due(applicationId: ApplicationId, at: Date, limit: number): Promise<readonly EndedSignIn[]>
+  /** Puts all reports to an application off that are due at `at`, and counts the attempt. */
+  postpone(applicationId: ApplicationId, at: Date, until: Date): Promise<void>
+  remove(id: number): Promise<void>
+}
+export const SignInStorePort = portKey<SignInStore>('authorizationServer.SignInStore')
 
 /** The generations of keys. */
 export interface KeyStore {
@@ -169,19 +213,27 @@ export interface AuthorizationProtocol {
   /** Returns false if the code was answered at the same moment, or is over. */
   acceptDevice(userCode: string, accepted: AcceptedAuthorization): Promise<boolean>
   refuseDevice(userCode: string): Promise<boolean>
+  /** Tells an application that a sign-in has ended. Returns false if it did not take the report. */
+  reportSignOut(signIn: Pick<EndedSignIn, 'clientId' | 'sid' | 'userId'>): Promise<boolean>
 }
 export const AuthorizationProtocolPort = portKey<AuthorizationProtocol>('authorizationServer.Protocol')
 
 /** The paths that the protocol answers, from the root of the host. */
 export const ProtocolRootsPort = portKey<readonly string[]>('authorizationServer.ProtocolRoots')
 
+/** A record with its content. */
+export interface OpenedRecord {
+  readonly content: FreeObject
+  readonly userId: UserId | undefined
+}
+
 /** The records of the protocol, with their content. */
 export interface ProtocolRecords {
   /** Stores a record. `caller`: the person whose browser makes the request. */
   save(kind: string, id: string, content: FreeObject, seconds: number, caller: SessionCaller | undefined): Promise<void>
-  /** Returns the content; undefined if there is none, or if the access that it depends on has ended. */
-  find(kind: string, id: string, caller: SessionCaller | undefined): Promise<FreeObject | undefined>
-  findByKey(kind: string, key: string): Promise<FreeObject | undefined>
+  /** Returns undefined if there is none, or if the access that it depends on has ended. */
+  find(kind: string, id: string, caller: SessionCaller | undefined): Promise<OpenedRecord | undefined>
+  findByKey(kind: string, key: string): Promise<OpenedRecord | undefined>
   /** Uses a record up. Returns false if it was used already: then everything of its grant has ended. */
   consume(kind: string, id: string): Promise<boolean>
   remove(kind: string, id: string): Promise<void>
@@ -190,17 +242,22 @@ export interface ProtocolRecords {
 }
 export const ProtocolRecordsPort = portKey<ProtocolRecords>('authorizationServer.ProtocolRecords')
 
+/** Which secret of an application was presented: the one before the last rotation is valid for a day. */
+export type PresentedSecret = 'current' | 'former' | 'none'
+
+/** The claims of a person, and the organizations that they name. */
+export interface PersonClaims {
+  readonly claims: Readonly<Record<string, string | boolean | readonly string[]>>
+  readonly organizations: readonly OrgId[]
+}
+
 /** What a person allowed an application, as the protocol needs it. */
 export interface ProtocolDirectory {
   application(clientId: string): Promise<Application | undefined>
-  /** Reports whether a secret is one of the application's. */
-  isSecretOf(clientId: string, presented: string): Promise<boolean>
+  /** Compares a secret with those of the application. */
+  secretOf(clientId: string, presented: string): Promise<PresentedSecret>
   /** Returns the claims of a person for an application; undefined if the person may not sign in. */
-  claims(
-    subject: string,
-    clientId: string,
-    scopes: readonly string[],
-  ): Promise<Readonly<Record<string, string | boolean | readonly string[]>> | undefined>
+  claims(subject: string, clientId: string, scopes: readonly string[]): Promise<PersonClaims | undefined>
   isActive(subject: string): Promise<boolean>
 }
 export const ProtocolDirectoryPort = portKey<ProtocolDirectory>('authorizationServer.ProtocolDirectory')
@@ -218,6 +275,24 @@ export interface ProtocolKeys {
   current(): Promise<KeysInUse>
 }
 export const ProtocolKeysPort = portKey<ProtocolKeys>('authorizationServer.ProtocolKeys')
+
+/** An answer of the protocol to a request that changes nothing. */
+export interface KeptAnswer {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly until: Date
+}
+
+/** Answers that are given again to the same request while nothing has changed that decides them. */
+export interface KeptAnswers {
+  /** Returns a moment after the call; undefined if nothing may be kept now. */
+  moment(): Promise<AccessMoment | undefined>
+  /** Returns the answer if nothing about its accounts has changed since its moment. */
+  recall(key: string, moment: AccessMoment): KeptAnswer | undefined
+  /** `moment`: before the answer was made. `accounts`: all on whose rows it depends. */
+  keep(key: string, moment: AccessMoment, answer: KeptAnswer, accounts: readonly AccountId[]): void
+}
+export const KeptAnswersPort = portKey<KeptAnswers>('authorizationServer.KeptAnswers')
 
 /** Makes keys. */
 export interface KeyFactory {

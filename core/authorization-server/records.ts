@@ -14,10 +14,12 @@ import { auditOfConsent } from './audit.ts'
 import type {
   ApplicationStore,
   AuthorizationServerStores,
+  OpenedRecord,
   ProtocolRecords,
   RecordKey,
   RecordStore,
   SessionCaller,
+  SignInStore,
 } from './ports.ts'
 import { applicationTokenName } from './ports.ts'
 import { accessWords, offlineScope, robotWords } from './scopes.ts'
@@ -26,6 +28,7 @@ import type { Application, FoundRecord, ProtocolRecord } from './types.ts'
 export interface RecordDeps {
   readonly applications: Pick<ApplicationStore, 'byClientId'>
   readonly records: RecordStore
+  readonly signIns: Pick<SignInStore, 'add'>
   readonly unitOfWork: UnitOfWork<AuthorizationServerStores>
   readonly digest: TokenDigest
   readonly secretBox: SecretBox
@@ -149,7 +152,7 @@ const makeIssue = ({ clock, digest, entropy, unitOfWork }: RecordDeps) => {
         const scopeWords = robotWords(scopes)
         const content = { userId, hash: digest.digest(value), scopeWords, expiresAt, sessionId: undefined }
         const tokenId = await insertToken(stores, application, content)
-        await stores.records.save({ ...row, userId, tokenId })
+        await stores.records.insert({ ...row, userId, tokenId })
         return right(undefined)
       }),
     /** The token of an access that has ended while it was on its way is answered, and opens nothing. */
@@ -161,7 +164,7 @@ const makeIssue = ({ clock, digest, entropy, unitOfWork }: RecordDeps) => {
         const { sessionId } = grant
         const { expiresAt } = row
         const content = { userId, hash: digest.digest(value), scopeWords: accessWords(scopes), expiresAt, sessionId }
-        await stores.records.save({ ...row, sessionId, tokenId: await insertToken(stores, application, content) })
+        await stores.records.insert({ ...row, sessionId, tokenId: await insertToken(stores, application, content) })
         return right(undefined)
       }),
   }
@@ -186,12 +189,24 @@ const makeRevoke =
  * Reports whether the access that a record stands for has not ended. Codes and tokens that have expired are returned:
  * the protocol has answers of its own for them.
  */
-const isLiving = ({ kind, expiresAt, tokenId, hasToken }: FoundRecord, now: Date): boolean =>
-  (tokenId === undefined || hasToken) && (kind !== 'Grant' || expiresAt.getTime() > now.getTime())
+const isLiving = ({ kind, expiresAt, tokenId, hasToken, isOwnerEnabled }: FoundRecord, now: Date): boolean =>
+  isOwnerEnabled && (tokenId === undefined || hasToken) && (kind !== 'Grant' || expiresAt.getTime() > now.getTime())
 
 const userIn = (content: FreeObject): UserId | undefined => {
   const subject = Number(textAt(content, 'accountId'))
   return Number.isSafeInteger(subject) && subject > 0 ? (subject as UserId) : undefined
+}
+
+/** Notes a sign-in, so that the application gets a report when its session ends. */
+const noteSignIn = async (
+  { signIns, clock }: Pick<RecordDeps, 'clock' | 'signIns'>,
+  application: Application | undefined,
+  { userId, sessionId }: Pick<Row, 'sessionId' | 'userId'>,
+  sid: string,
+): Promise<void> => {
+  const isTold = sid !== '' && application !== undefined && application.addresses.backChannelLogoutUri !== ''
+  if (isTold && userId !== undefined && sessionId !== undefined)
+    await signIns.add({ applicationId: application.id, userId, sessionId, sid, at: clock.now() })
 }
 
 /** Returns ProtocolRecords over the stores. See the port for what it guarantees. */
@@ -205,12 +220,13 @@ export const makeProtocolRecords = (deps: RecordDeps): ProtocolRecords => {
     return key === '' ? undefined : hashOf(`${kind} by key`, key)
   }
 
-  const opened = async (record: FoundRecord): Promise<FreeObject | undefined> => {
+  const opened = async (record: FoundRecord): Promise<OpenedRecord | undefined> => {
     if (!isLiving(record, clock.now())) return undefined
     const content = fromWireJson((await secretBox.open(record.sealed, placeOf(record.idHash))).reveal())
     if (!isObject(content)) return undefined
-    const { consumedAt } = record
-    return consumedAt === undefined ? content : { ...content, consumed: Math.floor(consumedAt.getTime() / 1000) }
+    const { consumedAt, userId } = record
+    if (consumedAt === undefined) return { content, userId }
+    return { content: { ...content, consumed: Math.floor(consumedAt.getTime() / 1000) }, userId }
   }
 
   const save: ProtocolRecords['save'] = async (kind, id, content, seconds, caller) => {
@@ -234,6 +250,7 @@ export const makeProtocolRecords = (deps: RecordDeps): ProtocolRecords => {
     }
     if (kind === 'ClientCredentials' && application !== undefined)
       return void (await issue.ownToken(application, row, id, wordsIn(textAt(content, 'scope'))))
+    if (kind === 'AuthorizationCode') await noteSignIn(deps, application, row, textAt(content, 'sid'))
     if (kind !== 'Grant' && kind !== 'AccessToken') return records.save(row)
     if (application === undefined || userId === undefined) throw new Error(`a ${kind} has no application or no person`)
     if (kind === 'AccessToken')

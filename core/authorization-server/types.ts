@@ -94,9 +94,10 @@ export interface ProtocolRecord {
   readonly expiresAt: Date
 }
 
-/** A stored record, and whether the token that it depends on exists. */
+/** A stored record, whether the token that it depends on exists, and whether its account, if any, is enabled. */
 export interface FoundRecord extends ProtocolRecord {
   readonly hasToken: boolean
+  readonly isOwnerEnabled: boolean
 }
 
 /** A generation of keys: the key that signs, and the one that protects cookies. */

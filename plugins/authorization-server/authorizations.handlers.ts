@@ -12,9 +12,11 @@ import {
   KeyStorePort,
   ProtocolRootsPort,
   RecordStorePort,
+  SignInStorePort,
   TeamDirectoryPort,
 } from '../../core/authorization-server/ports.ts'
 import { makePurgeRecords } from '../../core/authorization-server/records.ts'
+import { makeReportSignOuts } from '../../core/authorization-server/sign-out-reports.ts'
 import { AllowancesPort } from '../../core/identity/attempt-ports.ts'
 import { TokenDigestPort } from '../../core/identity/ports.ts'
 import { ClockPort, unixSeconds } from '../../core/kernel/clock.ts'
@@ -97,6 +99,8 @@ export const authorizationUpkeepGroup = defineGroup({
   needs: {
     clock: ClockPort,
     entropy: EntropyPort,
+    protocol: AuthorizationProtocolPort,
+    signIns: SignInStorePort,
     factory: KeyFactoryPort,
     keys: KeyStorePort,
     records: RecordStorePort,
@@ -105,12 +109,19 @@ export const authorizationUpkeepGroup = defineGroup({
   },
   jobs: (given) => {
     const purge = makePurgeRecords(given)
+    const report = makeReportSignOuts(given)
     return [
       {
         id: 'authorizationServer.removeExpired',
         summary: 'Remove codes, tokens and sessions of applications that have expired',
         everySeconds: 300,
         run: async (signal) => void (await purge(signal)),
+      },
+      {
+        id: 'authorizationServer.reportSignOuts',
+        summary: 'Tell applications of the sessions that have ended',
+        everySeconds: 10,
+        run: async (signal) => void (await report(signal)),
       },
       {
         id: 'authorizationServer.rotateKeys',

@@ -53,6 +53,9 @@ export const sample = defineSample({
         expires_at: Date.now() + 3_600_000,
       }),
     )
+    await database.query((k) =>
+      k('oauth_sign_ins').insert({ user_id: owner.id, application_id: ownId, sid: `sid-${orgId}`, due_at: 1 }),
+    )
     const { robot, robotId } = await tenant.of(organizations)
     const credential = await must(
       'federated credential',
@@ -91,6 +94,7 @@ export const sample = defineSample({
     oauth_applications: { user_id: peopleIds(tenant), org_id: [made.orgId] },
     oauth_consents: { user_id: peopleIds(tenant) },
     oauth_records: { user_id: peopleIds(tenant) },
+    oauth_sign_ins: { user_id: peopleIds(tenant) },
     federated_credentials: { org_id: [made.orgId] },
     workload_uses: { robot_id: [made.robotId] },
   }),

@@ -27,6 +27,7 @@ export const tablesOfMarks: readonly string[] = [
   'metering_usage',
   'oauth_consents',
   'oauth_records',
+  'oauth_sign_ins',
   'org_members',
   'passkeys',
   'organization_domains',

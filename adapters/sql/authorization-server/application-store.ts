@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { ApplicationStore } from '../../../core/authorization-server/ports.ts'
-import type { ApplicationId, ApplicationOwner } from '../../../core/authorization-server/types.ts'
+import type { Application, ApplicationId, ApplicationOwner } from '../../../core/authorization-server/types.ts'
 import { long, pick, selectedAs, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { typedPage } from '../kit/page-query.ts'
@@ -12,11 +12,13 @@ import { accounts } from '../tables/identity.ts'
 /** The key of the site: no account has the id 0. */
 const ownerKeyOf = (owner: ApplicationOwner): number => owner ?? 0
 
+const keyOfOwner = ({ orgId, userId }: Pick<Application, 'orgId' | 'userId'>): number => ownerKeyOf(orgId ?? userId)
+
 const shown = without(oauthApplications, 'ownerKey')
 const owned = pick(oauthApplications, 'ownerKey', 'id')
 const content = pick(oauthApplications, 'name', 'addresses', 'logo', 'robotId')
 const secrets = pick(oauthApplications, 'secretHash', 'formerSecretHash', 'formerSecretUntil')
-const versioned = { ...pick(oauthApplications, 'id', 'version'), at: oauthApplications.updatedAt }
+const versioned = { ...pick(oauthApplications, 'id', 'ownerKey', 'version'), at: oauthApplications.updatedAt }
 
 const from = (k: Knex): Knex.QueryBuilder => k('oauth_applications')
 const next = (k: Knex) => k.raw('?? + 1', ['version'])
@@ -42,12 +44,14 @@ const statements = (db: SqlDatabase) => ({
   replace: db.prepare({ ...content, ...versioned }, (k, p) =>
     from(k)
       .where('id', p.id)
+      .where('owner_key', p.ownerKey)
       .where('version', p.version)
       .update({ ...assigned(content, p), ...values(oauthApplications, { updatedAt: p.at, version: next(k) }) }),
   ),
   replaceSecrets: db.prepare({ ...secrets, ...versioned }, (k, p) =>
     from(k)
       .where('id', p.id)
+      .where('owner_key', p.ownerKey)
       .where('version', p.version)
       .update({ ...assigned(secrets, p), ...values(oauthApplications, { updatedAt: p.at, version: next(k) }) }),
   ),
@@ -72,8 +76,7 @@ export const makeSqlApplicationStore = (db: SqlDatabase): ((runner: SqlRunner) =
       return (await runner.first(s.count, { ownerKey: ownerKeyOf(owner) }))?.total ?? 0
     },
     async insert({ owner, ...application }) {
-      const ownerKey = ownerKeyOf(owner.orgId ?? owner.userId)
-      const row = { ...application, ...owner, ownerKey, updatedAt: application.createdAt }
+      const row = { ...application, ...owner, ownerKey: keyOfOwner(owner), updatedAt: application.createdAt }
       try {
         return (await runner.run(s.insert, row)).insertId as ApplicationId
       } catch (error) {
@@ -81,11 +84,12 @@ export const makeSqlApplicationStore = (db: SqlDatabase): ((runner: SqlRunner) =
         throw error
       }
     },
-    async replace({ id, version }, { name, addresses, logo, robotId }, at) {
-      return (await runner.run(s.replace, { id, version, name, addresses, logo, robotId, at })).affected > 0
+    async replace({ id, version, ...owner }, { name, addresses, logo, robotId }, at) {
+      const binds = { id, version, ownerKey: keyOfOwner(owner), name, addresses, logo, robotId, at }
+      return (await runner.run(s.replace, binds)).affected > 0
     },
-    async replaceSecrets({ id, version }, { secretHash, formerSecretHash, formerSecretUntil }, at) {
-      const binds = { id, version, secretHash, formerSecretHash, formerSecretUntil, at }
+    async replaceSecrets({ id, version, ...owner }, { secretHash, formerSecretHash, formerSecretUntil }, at) {
+      const binds = { id, version, ownerKey: keyOfOwner(owner), secretHash, formerSecretHash, formerSecretUntil, at }
       return (await runner.run(s.replaceSecrets, binds)).affected > 0
     },
     async setTrusted(id, isTrusted, at) {

@@ -7,7 +7,7 @@ import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { assigned, insertInto, values } from '../kit/values.ts'
 import { oauthKeys, oauthRecords } from '../tables/authorization-server.ts'
-import { accessTokens } from '../tables/identity.ts'
+import { accessTokens, users } from '../tables/identity.ts'
 
 const most = 500
 
@@ -15,15 +15,19 @@ const columns = without(oauthRecords, 'id')
 const foundRow = {
   ...pick(aliased(oauthRecords, 'r'), ...(Object.keys(columns) as (keyof typeof columns)[])),
   heldTokenId: nullable(aliased(accessTokens, 't').id),
+  isActive: nullable(aliased(users, 'u').isActive),
+  prohibitLogin: nullable(aliased(users, 'u').prohibitLogin),
 }
 const keyRow = pick(oauthRecords, 'idHash', 'tokenId', 'userId')
 const saved = without(oauthRecords, 'id', 'consumedAt')
 const replaced = without(oauthRecords, 'id', 'idHash', 'consumedAt')
 const byHash = pick(oauthRecords, 'idHash')
 
-/** The records `r`, with the tokens `t` that they depend on. */
+/** The records `r`, with the tokens `t` that they depend on and their users `u`. */
 const found = (k: Knex): Knex.QueryBuilder =>
-  k('oauth_records as r').leftJoin('access_tokens as t', 't.id', 'r.token_id')
+  k('oauth_records as r')
+    .leftJoin('access_tokens as t', 't.id', 'r.token_id')
+    .leftJoin('users as u', 'u.id', 'r.user_id')
 
 const statements = (db: SqlDatabase) => ({
   find: db.prepare(byHash, foundRow, (k, p) => found(k).where('r.id_hash', p.idHash)),
@@ -63,9 +67,10 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-const recordOf = ({ heldTokenId, ...row }: Row<typeof foundRow>): FoundRecord => ({
+const recordOf = ({ heldTokenId, isActive, prohibitLogin, ...row }: Row<typeof foundRow>): FoundRecord => ({
   ...row,
   hasToken: heldTokenId !== undefined,
+  isOwnerEnabled: row.userId === undefined || (isActive === true && prohibitLogin === false),
 })
 
 /** RecordStore on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
@@ -84,6 +89,9 @@ export const makeSqlRecordStore = (db: SqlDatabase): ((runner: SqlRunner) => Rec
       },
       async lock(idHash) {
         return (await runner.first(s.lock, { idHash })) === undefined ? undefined : find(idHash)
+      },
+      async insert(record) {
+        await runner.run(s.insert, record)
       },
       async save(record) {
         if ((await runner.run(s.replace, record)).affected > 0) return

@@ -1,3 +1,4 @@
+import type { KeptAnswer, KeptAnswers } from '../../../core/authorization-server/ports.ts'
 import type { AuthorizationFacts } from '../../../core/authz/ports.ts'
 import type { LocatedObject } from '../../../core/authz/types.ts'
 import type { CredentialStore, SessionGrant, TokenGrant } from '../../../core/identity/ports.ts'
@@ -60,7 +61,13 @@ export const makeAccessMemory = (moment: AccessMemory['moment'], caches: Caches)
   },
 })
 
-const maxBytes = { tokens: 16 * 2 ** 20, sessions: 4 * 2 ** 20, names: 2 ** 20, objects: 16 * 2 ** 20 }
+const maxBytes = {
+  tokens: 16 * 2 ** 20,
+  sessions: 4 * 2 ** 20,
+  names: 2 ** 20,
+  objects: 16 * 2 ** 20,
+  answers: 8 * 2 ** 20,
+}
 /** About what an entry takes in memory, beside its texts. */
 const entryBytes = 600
 
@@ -132,6 +139,20 @@ export const rememberCredentials = (
         names.keep(key, moment, state, { shards: shardsOf(state.userId), size: entryBytes })
       return state
     },
+  }
+}
+
+/** Returns the memory of answers of the authorization server. */
+export const rememberAnswers = (memory: AccessMemory): KeptAnswers => {
+  const answers = memory.remember<KeptAnswer>(maxBytes.answers)
+  return {
+    moment: memory.moment,
+    recall: answers.recall,
+    keep: (key, moment, answer, accounts) =>
+      answers.keep(key, moment, answer, {
+        shards: [...new Set([...accounts.map(shardOf), everyoneShard])],
+        size: entryBytes + answer.body.length,
+      }),
   }
 }
 

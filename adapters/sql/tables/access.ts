@@ -46,8 +46,13 @@ export const accessTables: Readonly<Record<string, AccessTable>> = {
   sessions: { accounts: [['user_id']], ignored: ['last_seen_at', 'idle_expires_at'], isFoundByKey: true },
   // Its deletion deletes sessions of the same user. Nothing else about it decides.
   remembered_logins: { accounts: [['user_id']], decides: ['id', 'user_id'], isFoundByKey: true },
-  // Its deletion deletes access tokens of the people who have allowed it. Nothing else about it decides.
-  oauth_applications: { accounts: [['owner_key']], decides: [], isFoundByKey: true, deletesOfOthers: true },
+  // It decides the answers to programs that ask about tokens. Its deletion deletes tokens of those who have allowed it.
+  oauth_applications: {
+    accounts: [['owner_key']],
+    ignored: ['logo', 'updated_at', 'version'],
+    isFoundByKey: true,
+    deletesOfOthers: true,
+  },
   two_factors: { accounts: [['user_id']], ignored: ['last_step'] },
   passkeys: { accounts: [['user_id']], ignored: ['name', 'counter', 'is_backed_up', 'last_used_at'] },
   organizations: { accounts: [['id']], deletesOfOthers: true },

@@ -1,25 +1,30 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { joseKeyFactory } from '../../../adapters/oidc-provider/key-factory.ts'
 import { makeOidcProtocol, protocolRoots } from '../../../adapters/oidc-provider/protocol.ts'
+import { readOnceForRequest } from '../../../adapters/oidc-provider/request-scope.ts'
 import { makeLibraryFetch } from '../../../adapters/oidc-provider/library-fetch.ts'
 import { makeUserFetch } from '../../../adapters/outbound/user-fetch.ts'
 import { makeSqlApplicationStore } from '../../../adapters/sql/authorization-server/application-store.ts'
 import { makeSqlConsentStore } from '../../../adapters/sql/authorization-server/consent-store.ts'
 import { authorizationServerMigrations } from '../../../adapters/sql/authorization-server/migrations.ts'
 import { makeSqlKeyStore, makeSqlRecordStore } from '../../../adapters/sql/authorization-server/record-store.ts'
+import { makeSqlSignInStore } from '../../../adapters/sql/authorization-server/sign-in-store.ts'
 import { makeSqlWorkloadStore } from '../../../adapters/sql/authorization-server/workload-store.ts'
 import { makeSqlTeamDirectory } from '../../../adapters/sql/authorization-server/team-directory.ts'
+import { AccessMemoryPort, rememberAnswers } from '../../../adapters/sql/authz/access-memory.ts'
 import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlTeamStore } from '../../../adapters/sql/organizations/team-store.ts'
 import { bindingOf } from '../../../core/authorization-server/authorizations.ts'
 import { makeProtocolDirectory } from '../../../core/authorization-server/directory.ts'
 import { makeProtocolKeys } from '../../../core/authorization-server/keys.ts'
+import type { ApplicationStore } from '../../../core/authorization-server/ports.ts'
 import {
   AccountReadsPort,
   ApplicationStorePort,
   AuthorizationProtocolPort,
   AuthorizationServerUnitOfWorkPort,
   ConsentStorePort,
+  KeptAnswersPort,
   KeyFactoryPort,
   KeyStorePort,
   ProtocolCountersPort,
@@ -28,6 +33,7 @@ import {
   ProtocolRecordsPort,
   ProtocolRootsPort,
   RecordStorePort,
+  SignInStorePort,
   TeamDirectoryPort,
 } from '../../../core/authorization-server/ports.ts'
 import { makeProtocolRecords } from '../../../core/authorization-server/records.ts'
@@ -38,7 +44,7 @@ import { makeAccessToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { AuthenticatorPort, IdentitySettingsPort, TokenDigestPort } from '../../../core/identity/ports.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
 import { portKey } from '../../../core/kernel/port-key.ts'
-import { EntropyPort, randomBase62, SecretBoxPort } from '../../../core/kernel/secret.ts'
+import { EntropyPort, hex, randomBase62, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { authorizationServerPlugin } from '../../../plugins/authorization-server/plugin.ts'
 import { authorizationCookie } from '../../../plugins/authorization-server/codecs.ts'
 import type { Binding } from '../../part/binding.ts'
@@ -59,6 +65,12 @@ const mostSeries = 60
 /** 43 base62 characters are slightly more than 256 bits. */
 const browserKeyLength = 43
 
+/** The applications, of which one is read once for a request. */
+const readOnce = (applications: ApplicationStore): ApplicationStore => ({
+  ...applications,
+  byClientId: readOnceForRequest((clientId) => applications.byClientId(clientId)),
+})
+
 /** The protocol, with what it counts. */
 const protocolBindings = (boot: Boot<object>): readonly Binding[] => [
   bind(TallyPort, {}, () => makeCounts(['endpoint', 'outcome'], mostSeries)),
@@ -69,7 +81,9 @@ const protocolBindings = (boot: Boot<object>): readonly Binding[] => [
   bind(
     AuthorizationProtocolPort,
     {
+      answers: KeptAnswersPort,
       authenticator: AuthenticatorPort,
+      clock: ClockPort,
       counters: ProtocolCountersPort,
       digest: TokenDigestPort,
       directory: ProtocolDirectoryPort,
@@ -78,12 +92,14 @@ const protocolBindings = (boot: Boot<object>): readonly Binding[] => [
       identity: IdentitySettingsPort,
       keys: ProtocolKeysPort,
       records: ProtocolRecordsPort,
+      signIns: SignInStorePort,
       unitOfWork: AuthorizationServerUnitOfWorkPort,
     },
     ({ authenticator, digest, entropy, identity, unitOfWork, ...given }) =>
       makeOidcProtocol({
         ...given,
         log: boot.log,
+        digestOf: (text) => hex(digest.digest(text)),
         pages: protocolPages,
         baseUrl: () => identity.baseUrl(),
         scopes: [...identityScopes, ...accessScopes],
@@ -125,8 +141,10 @@ export const part = definePart({
       bind(ApplicationStorePort, {}, () => stores().applications(database)),
       bind(ConsentStorePort, {}, () => stores().consents(database)),
       bind(RecordStorePort, {}, () => stores().records(database)),
+      bind(SignInStorePort, {}, () => makeSqlSignInStore(database)),
       bind(WorkloadStorePort, {}, () => stores().workloads(database)),
       bind(KeyStorePort, {}, () => makeSqlKeyStore(database)),
+      bind(KeptAnswersPort, { memory: AccessMemoryPort }, ({ memory }) => rememberAnswers(memory)),
       bind(KeyFactoryPort, {}, () => joseKeyFactory),
       bind(AccountReadsPort, {}, () => stores().identity(database)),
       bind(TeamDirectoryPort, { clock: ClockPort }, ({ clock }) =>
@@ -161,9 +179,10 @@ export const part = definePart({
           entropy: EntropyPort,
           records: RecordStorePort,
           secretBox: SecretBoxPort,
+          signIns: SignInStorePort,
           unitOfWork: AuthorizationServerUnitOfWorkPort,
         },
-        makeProtocolRecords,
+        (given) => makeProtocolRecords({ ...given, applications: readOnce(given.applications) }),
       ),
       bind(
         ProtocolDirectoryPort,
@@ -174,7 +193,7 @@ export const part = definePart({
           digest: TokenDigestPort,
           teams: TeamDirectoryPort,
         },
-        makeProtocolDirectory,
+        (given) => makeProtocolDirectory({ ...given, applications: readOnce(given.applications) }),
       ),
       bind(
         ProtocolKeysPort,
@@ -197,8 +216,8 @@ export const part = definePart({
         moorage_authorization_requests_total: {
           type: 'counter',
           help:
-            'Requests of applications here, by endpoint (authorization, token) and outcome: success, the grant type, ' +
-            'or the error code of OAuth.',
+            'Requests of applications here, and reports of sign-outs to them, by endpoint (authorization, token, ' +
+            'back-channel logout) and outcome: success, failed, the grant type, or the error code of OAuth.',
           label: ['endpoint', 'outcome'],
         },
       },
