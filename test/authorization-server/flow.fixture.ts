@@ -3,8 +3,11 @@ import type { ServiceFixture } from '../organizations/service-fixture.ts'
 import { startFixture } from '../organizations/service-fixture.ts'
 import type { CookieJar } from '../support/cookie-jar.ts'
 import { makeCookieJar } from '../support/cookie-jar.ts'
-import type { ServiceAnswer } from '../support/send-json.ts'
+import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
+import { makeSendJson } from '../support/send-json.ts'
+import { reservedPort } from '../support/components/reserved-port.ts'
 import type { ServiceOptions } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 
 /** The password of every person of the fixture. */
 export const password = 'a long passphrase of ours'
@@ -54,6 +57,31 @@ export interface FlowFixture extends ServiceFixture {
 
 const api = '/api/v1'
 const mostHops = 12
+
+/** Another instance of the same service. Its base URL is that of the first one, and it listens at `url`. */
+interface Instance {
+  readonly url: string
+  send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
+  stop(): Promise<void>
+}
+
+/** The settings of another instance, which listens at `url`. */
+export const settingsBeside = async ({ service }: FlowFixture, keyRing: Readonly<Record<string, string>>) => {
+  const listen = `127.0.0.1:${await reservedPort()}`
+  const { databaseUrl, baseUrl } = service
+  const settings = { ...keyRing, MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_BASE_URL: baseUrl, MOORAGE_LISTEN: listen }
+  return { settings, url: `http://${listen}` }
+}
+
+/** Starts another instance in this process. */
+export const startInstance = async (
+  fixture: FlowFixture,
+  keyRing: Readonly<Record<string, string>>,
+): Promise<Instance> => {
+  const { settings, url } = await settingsBeside(fixture, keyRing)
+  const { stop } = await startService({ settings })
+  return { url, send: makeSendJson(url), stop }
+}
 
 export const startFlowFixture = async (options: ServiceOptions = {}): Promise<FlowFixture> => {
   const fixture = await startFixture(options)

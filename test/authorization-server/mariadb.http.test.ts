@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as client from 'openid-client'
 import { needing } from '../support/components/needing.ts'
-import { startService } from '../support/service.ts'
 import type { FlowFixture } from './flow.fixture.ts'
-import { redirectUri, startFlowFixture } from './flow.fixture.ts'
+import { redirectUri, startFlowFixture, startInstance } from './flow.fixture.ts'
 
 const test = needing('mariadb')
 
@@ -23,13 +22,7 @@ test.after.always(async () => {
 })
 
 test.serial('on MariaDB, two instances exchange one code once', async (t) => {
-  const other = await startService({
-    settings: {
-      ...keyRing,
-      MOORAGE_DATABASE_URL: fixture.service.databaseUrl,
-      MOORAGE_BASE_URL: fixture.service.baseUrl,
-    },
-  })
+  const other = await startInstance(fixture, keyRing)
   try {
     const application = await fixture.register('ada')
     const config = await fixture.configOf(application)
@@ -44,7 +37,7 @@ test.serial('on MariaDB, two instances exchange one code once', async (t) => {
       redirect_uri: redirectUri,
       code_verifier: verifier,
     })
-    const bases = [fixture.service.baseUrl, other.baseUrl]
+    const bases = [fixture.service.baseUrl, other.url]
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         fetch(`${bases[index % 2]}/oidc/token`, { method: 'POST', headers, body }),
