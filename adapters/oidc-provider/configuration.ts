@@ -1,4 +1,5 @@
 import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider'
+import { errors } from 'oidc-provider'
 import type { KeysInUse, ProtocolDirectory, ProtocolRecords } from '../../core/authorization-server/ports.ts'
 import { signingAlgorithm } from './key-factory.ts'
 import type { LibraryFetch } from './library-fetch.ts'
@@ -19,6 +20,8 @@ export interface ConfigurationDeps {
   readonly records: ProtocolRecords
   readonly pages: ProtocolPages
   readonly scopes: readonly string[]
+  /** Returns the scopes that tokens for a resource can have; undefined if it is none of this service. */
+  readonly scopesOfResource: (indicator: string) => readonly string[] | undefined
   /** Returns the address of the page on which a person answers, and binds it to the browser. */
   readonly questionUrl: (ctx: KoaContextWithOIDC, id: string) => string
   readonly fetch: LibraryFetch
@@ -26,7 +29,7 @@ export interface ConfigurationDeps {
 
 const clientOf = (ctx: KoaContextWithOIDC): string => ctx.oidc.client?.clientId ?? ''
 
-const features = ({ pages }: ConfigurationDeps): Configuration['features'] => ({
+const features = ({ pages, scopesOfResource }: ConfigurationDeps): Configuration['features'] => ({
   devInteractions: { enabled: false },
   userinfo: { enabled: true },
   revocation: { enabled: true, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
@@ -64,7 +67,19 @@ const features = ({ pages }: ConfigurationDeps): Configuration['features'] => ({
   },
   dPoP: { enabled: false },
   pushedAuthorizationRequests: { enabled: false },
-  resourceIndicators: { enabled: false },
+  resourceIndicators: {
+    enabled: true,
+    getResourceServerInfo(_, indicator) {
+      const scopes = scopesOfResource(indicator)
+      if (scopes === undefined) throw new errors.InvalidTarget('it is no resource of this service')
+      return {
+        audience: indicator,
+        scope: scopes.join(' '),
+        accessTokenTTL: hour,
+        accessTokenFormat: 'opaque',
+      }
+    },
+  },
   claimsParameter: { enabled: false },
 })
 

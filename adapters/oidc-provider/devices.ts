@@ -1,7 +1,7 @@
 import type { DeviceCode, Provider } from 'oidc-provider'
 import type { AuthorizationProtocol } from '../../core/authorization-server/ports.ts'
 import { textAt } from '../../core/kernel/json.ts'
-import { asPerson, grantTo } from './grants.ts'
+import { asPerson, grantTo, resourcesIn } from './grants.ts'
 
 type Devices = Pick<AuthorizationProtocol, 'acceptDevice' | 'pendingDevice' | 'refuseDevice'>
 
@@ -24,6 +24,7 @@ export const makeDevices = (current: () => Promise<Provider>): Devices => {
       return {
         clientId: code.clientId ?? '',
         scopes: textAt(code.params, 'scope').split(' '),
+        resources: resourcesIn(code.params),
         signedInAfter: undefined,
         demandsConsent: true,
         sourceIp: textAt(code.deviceInfo, 'ip'),

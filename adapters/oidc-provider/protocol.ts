@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Interaction, KoaContextWithOIDC } from 'oidc-provider'
 import { Provider } from 'oidc-provider'
 import type {
+  ApiUrl,
   AuthorizationProtocol,
   KeptAnswers,
   PendingAuthorization,
@@ -22,7 +23,7 @@ import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { addedPrompt, configurationOf } from './configuration.ts'
 import { makeDevices } from './devices.ts'
-import { asPerson, grantTo } from './grants.ts'
+import { asPerson, grantTo, resourcesIn } from './grants.ts'
 import { makeAnswerAgain, noteAnswers } from './kept-answers.ts'
 import type { LibraryFetch } from './library-fetch.ts'
 import type { ProtocolPages } from './pages.ts'
@@ -36,10 +37,12 @@ const metadata = '/.well-known/oauth-authorization-server'
 const resourceMetadata = '/.well-known/oauth-protected-resource'
 /** The paths that the protocol answers, from the root of the host (RFC 8414 §3.1, RFC 9728 §3.1). */
 export const protocolRoots: readonly string[] = [issuerPath, `${metadata}${issuerPath}`, resourceMetadata]
-const apiPath = '/api/v1'
 
 export interface ProtocolDeps {
   readonly baseUrl: () => string
+  readonly apiUrl: ApiUrl
+  /** Returns the scopes that tokens for a resource can have; undefined if it is none of this service. */
+  readonly scopesOfResource: (indicator: string) => readonly string[] | undefined
   readonly keys: ProtocolKeys
   readonly records: ProtocolRecords
   readonly directory: ProtocolDirectory
@@ -103,6 +106,7 @@ const pendingOf = ({ params, prompt, iat }: Interaction): PendingAuthorization =
   return {
     clientId: textAt(params, 'client_id'),
     scopes: textAt(params, 'scope').split(' '),
+    resources: resourcesIn(params),
     signedInAfter: asksAgain ? instantOf(iat ?? 0) : isTooOld ? instantOf((iat ?? 0) - maxAge) : undefined,
     demandsConsent: textAt(params, 'prompt').split(' ').includes('consent') && textAt(params, addedPrompt) === '',
   }
@@ -240,7 +244,7 @@ export const makeOidcProtocol = (deps: ProtocolDeps): AuthorizationProtocol => {
     async handle({ request, response, path, sessionKey, call }) {
       const [req, res] = [request as Mounted, response as ServerResponse]
       if (path.startsWith(resourceMetadata)) {
-        const resource = `${deps.baseUrl()}${apiPath}`
+        const resource = deps.apiUrl()
         return json(res, {
           resource,
           authorization_servers: [`${deps.baseUrl()}${issuerPath}`],

@@ -73,7 +73,8 @@ export const makeStores =
       async upsert(id, payload, expiresIn) {
         // JSON has no undefined.
         const content = fromWireJson(toWireJson(payload)) as FreeObject
-        await records.save(kind, id, content, expiresIn, requestScope.getStore()?.caller)
+        const saved = await records.save(kind, id, content, expiresIn, requestScope.getStore()?.caller)
+        if (saved === 'no-cluster') throw new errors.InvalidTarget('the account has no such cluster')
       },
       find: async (id) => payloadOf(await records.find(kind, id, requestScope.getStore()?.caller)),
       findByUid: async (uid) => payloadOf(await records.findByKey(kind, uid)),

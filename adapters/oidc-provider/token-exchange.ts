@@ -27,6 +27,8 @@ export const workloadClient = (clientId: string): AllClientMetadata | undefined 
       }
     : undefined
 
+const optionalText = (text: string): string | undefined => (text === '' ? undefined : text)
+
 /** Serves token exchange (RFC 8693) at the token endpoint. */
 export const addTokenExchange = (provider: Provider, tokens: TokenExchange): void => {
   const handle = async (ctx: KoaContextWithOIDC): Promise<void> => {
@@ -45,10 +47,12 @@ export const addTokenExchange = (provider: Provider, tokens: TokenExchange): voi
       login: ctx.oidc.client?.clientId ?? '',
       subjectToken: secret(textAt(params, 'subject_token')),
       scopes: scope === '' ? undefined : scope.split(' '),
+      resource: optionalText(textAt(params, 'resource')),
     })
     if (isLeft(exchanged)) {
       const { tag, message } = exchanged.left
       if (tag === 'WorkloadScopeRefused') throw new errors.InvalidScope(message, scope)
+      if (tag === 'WorkloadTargetRefused') throw new errors.InvalidTarget(message)
       throw tag === 'IssuerUnavailable'
         ? new errors.TemporarilyUnavailable(message)
         : new errors.CustomOIDCProviderError('invalid_grant', message)

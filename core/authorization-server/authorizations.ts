@@ -11,6 +11,7 @@ import { AuthorizationMissing, SessionNeeded, SignInAgain } from './failures.ts'
 import type {
   AcceptedAuthorization,
   AccountReads,
+  ApiUrl,
   ApplicationStore,
   AuthorizationProtocol,
   AuthorizationServerStores,
@@ -18,7 +19,9 @@ import type {
   PendingAuthorization,
   TeamDirectory,
 } from './ports.ts'
-import { knownScopes, sentenceOf } from './scopes.ts'
+import type { Resource } from './resources.ts'
+import { readResource } from './resources.ts'
+import { accessWords, identityScopes, knownScopes, sentenceOf } from './scopes.ts'
 import type { Application, Consent } from './types.ts'
 
 /** A browser, by the cookie that it got when the application sent it here. */
@@ -69,6 +72,7 @@ export interface AuthorizationDeps {
   readonly unitOfWork: UnitOfWork<AuthorizationServerStores>
   readonly digest: TokenDigest
   readonly clock: Clock
+  readonly apiUrl: ApiUrl
 }
 
 const missing = (): Failure<'AuthorizationMissing'> =>
@@ -78,16 +82,21 @@ export interface Asked {
   readonly pending: PendingAuthorization
   readonly application: Application
   readonly scopes: readonly string[]
+  /** The clusters to which the access is confined, if it is. */
+  readonly clusters: readonly Exclude<Resource, 'api'>[]
 }
 
 export const askedOf = async (
-  { applications }: Pick<AuthorizationDeps, 'applications'>,
+  { applications, apiUrl }: Pick<AuthorizationDeps, 'apiUrl' | 'applications'>,
   pending: PendingAuthorization | undefined,
 ): Outcome<Failure<'AuthorizationMissing'>, Asked> => {
   const application = pending === undefined ? undefined : await applications.byClientId(pending.clientId)
-  return pending === undefined || application === undefined
-    ? left(missing())
-    : right({ pending, application, scopes: knownScopes(pending.scopes) })
+  if (pending === undefined || application === undefined) return left(missing())
+  const clusters = pending.resources.flatMap((indicator) => {
+    const resource = readResource(apiUrl(), indicator)
+    return resource === undefined || resource === 'api' ? [] : [resource]
+  })
+  return right({ pending, application, scopes: knownScopes(pending.scopes), clusters })
 }
 
 const findAsked = async (
@@ -113,7 +122,7 @@ const isTooOld = (at: Date | undefined, { signedInAfter }: PendingAuthorization)
 export const shownAuthorization = async (
   deps: AuthorizationDeps,
   call: Call<never>,
-  { pending, application, scopes }: Asked,
+  { pending, application, scopes, clusters }: Asked,
 ): Promise<ShownAuthorization> => {
   const { principal } = call
   const consent = principal === undefined ? undefined : await deps.consents.find(principal.userId, application.id)
@@ -121,8 +130,12 @@ export const shownAuthorization = async (
   return {
     application,
     ownerName: owner === undefined ? undefined : await deps.directory.nameOf(owner),
-    sentences: scopes.flatMap((scope) => sentenceOf(scope) ?? []),
-    needsConsent: needsConsent(application, scopes, consent, pending.demandsConsent),
+    sentences: [
+      ...scopes.flatMap((scope) => sentenceOf(scope) ?? []),
+      ...clusters.map(({ owner, cluster }) => `Only in the cluster ${owner}/${cluster}`),
+    ],
+    // What was allowed for one cluster is not remembered: it is no consent for another one.
+    needsConsent: needsConsent(application, scopes, consent, pending.demandsConsent || clusters.length > 0),
     mustSignInAgain: principal !== undefined && isTooOld(await signedInAt(deps, { ...call, principal }), pending),
   }
 }
@@ -149,14 +162,21 @@ export const acceptedBy = async (
   const at = await signedInAt(deps, call)
   if (at === undefined || isTooOld(at, pending))
     return left(SignInAgain('The application demands that you sign in again.'))
-  return right({ userId, sessionId, signedInAt: at, scopes })
+  return right({
+    userId,
+    sessionId,
+    signedInAt: at,
+    scopes,
+    apiScopes: accessWords(scopes),
+    resources: pending.resources,
+  })
 }
 
 /** Records what a person has allowed, or refused, with its audit row. */
 export const recordAnswer = (
   deps: Pick<AuthorizationDeps, 'clock' | 'unitOfWork'>,
   call: SignedInCall<never>,
-  { application, scopes }: Asked,
+  { application, scopes, clusters }: Asked,
   isAccepted: boolean,
 ): Outcome<never, void> => {
   const { keyed: _, ...own } = call
@@ -165,10 +185,16 @@ export const recordAnswer = (
     await tokens.lockOwner(userId)
     const known = await consents.find(userId, application.id)
     const isNew = scopes.some((scope) => known?.scopes.includes(scope) !== true)
-    const shown = { application: application.name, client_id: application.clientId, scopes }
+    const shown = {
+      application: application.name,
+      client_id: application.clientId,
+      scopes,
+      ...(clusters.length === 0 ? {} : { clusters: clusters.map(({ owner, cluster }) => `${owner}/${cluster}`) }),
+    }
+    const lasting = clusters.length === 0 ? scopes : identityScopes.filter((scope) => scopes.includes(scope))
     if (!isAccepted) await audit.record(auditOfConsent({ id: userId, login }, 'user.application_refused', shown))
     else {
-      const all = [...new Set([...(known?.scopes ?? []), ...scopes])]
+      const all = [...new Set([...(known?.scopes ?? []), ...lasting])]
       await consents.save(userId, application.id, all, deps.clock.now())
       if (isNew) await audit.record(auditOfConsent({ id: userId, login }, 'user.application_authorized', shown))
     }

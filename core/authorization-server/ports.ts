@@ -1,6 +1,6 @@
 import type { AccessTokenStore, EmailStore, SessionStore, UserStore } from '../identity/ports.ts'
 import type { MountedExchange } from '../kernel/exchange.ts'
-import type { AccountId, OrgId, SessionId, UserId } from '../kernel/ids.ts'
+import type { AccountId, ClusterId, OrgId, SessionId, UserId } from '../kernel/ids.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { portKey } from '../kernel/port-key.ts'
@@ -147,6 +147,20 @@ export interface TeamDirectory {
 }
 export const TeamDirectoryPort = portKey<TeamDirectory>('authorizationServer.TeamDirectory')
 
+/** Returns the address of the API: the resource that all tokens are for. */
+export type ApiUrl = () => string
+export const ApiUrlPort = portKey<ApiUrl>('authorizationServer.ApiUrl')
+
+/** Clusters as the resources of tokens. */
+export interface ClusterDirectory {
+  /** Returns undefined if there is no such cluster, or if the user does not belong to the account that owns it. */
+  clusterOf(
+    userId: UserId,
+    cluster: { readonly owner: string; readonly cluster: string },
+  ): Promise<ClusterId | undefined>
+}
+export const ClusterDirectoryPort = portKey<ClusterDirectory>('authorizationServer.ClusterDirectory')
+
 /** The stores of the changes of this part. */
 export interface AuthorizationServerStores {
   readonly applications: ApplicationStore
@@ -181,6 +195,8 @@ export interface PendingAuthorization {
   readonly clientId: string
   /** As asked for; some may not exist. */
   readonly scopes: readonly string[]
+  /** The addresses of the resources that the tokens are for; empty for all that the scopes reach. */
+  readonly resources: readonly string[]
   /** The sign-in must be newer than this; undefined if any session will do. */
   readonly signedInAfter: Date | undefined
   /** The application demands that the person is asked, also if they have allowed it before. */
@@ -198,6 +214,9 @@ export interface PendingDevice extends PendingAuthorization {
 export interface AcceptedAuthorization extends SessionCaller {
   readonly signedInAt: Date
   readonly scopes: readonly string[]
+  /** Those of them that are scopes of the API. */
+  readonly apiScopes: readonly string[]
+  readonly resources: readonly string[]
 }
 
 /** The protocol: OAuth 2.1 and OpenID Connect. */
@@ -229,8 +248,17 @@ export interface OpenedRecord {
 
 /** The records of the protocol, with their content. */
 export interface ProtocolRecords {
-  /** Stores a record. `caller`: the person whose browser makes the request. */
-  save(kind: string, id: string, content: FreeObject, seconds: number, caller: SessionCaller | undefined): Promise<void>
+  /**
+   * Stores a record. `caller`: the person whose browser makes the request. Returns `no-cluster` for a token that is
+   * confined to a cluster which its account cannot name.
+   */
+  save(
+    kind: string,
+    id: string,
+    content: FreeObject,
+    seconds: number,
+    caller: SessionCaller | undefined,
+  ): Promise<'no-cluster' | 'saved'>
   /** Returns undefined if there is none, or if the access that it depends on has ended. */
   find(kind: string, id: string, caller: SessionCaller | undefined): Promise<OpenedRecord | undefined>
   findByKey(kind: string, key: string): Promise<OpenedRecord | undefined>

@@ -3,17 +3,19 @@ import type { TokenDigest } from '../identity/ports.ts'
 import type { NewAccessToken } from '../identity/types.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { laterBySeconds } from '../kernel/clock.ts'
-import type { SessionId, TokenId, UserId } from '../kernel/ids.ts'
+import type { ClusterId, SessionId, TokenId, UserId } from '../kernel/ids.ts'
 import type { FreeObject } from '../kernel/json.ts'
-import { fromWireJson, isObject, textAt, toWireJson } from '../kernel/json.ts'
+import { definedFields, fromWireJson, isObject, textAt, toWireJson } from '../kernel/json.ts'
 import { makeOwnCall } from '../kernel/principal.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import { hex, secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOfConsent } from './audit.ts'
 import type {
+  ApiUrl,
   ApplicationStore,
   AuthorizationServerStores,
+  ClusterDirectory,
   OpenedRecord,
   ProtocolRecords,
   RecordKey,
@@ -22,11 +24,14 @@ import type {
   SignInStore,
 } from './ports.ts'
 import { applicationTokenName } from './ports.ts'
+import { readResource } from './resources.ts'
 import { accessWords, offlineScope, robotWords } from './scopes.ts'
 import type { Application, FoundRecord, ProtocolRecord } from './types.ts'
 
 export interface RecordDeps {
   readonly applications: Pick<ApplicationStore, 'byClientId'>
+  readonly clusters: ClusterDirectory
+  readonly apiUrl: ApiUrl
   readonly records: RecordStore
   readonly signIns: Pick<SignInStore, 'add'>
   readonly unitOfWork: UnitOfWork<AuthorizationServerStores>
@@ -79,8 +84,14 @@ export const removeAllRecords = async (
 type Row = Omit<ProtocolRecord, 'consumedAt'>
 
 /** What a token of the API is made of. */
-interface TokenContent extends Pick<NewAccessToken, 'expiresAt' | 'hash' | 'scopeWords' | 'userId'> {
+interface TokenContent extends Pick<NewAccessToken, 'expiresAt' | 'hash' | 'onlyClusterId' | 'scopeWords' | 'userId'> {
   readonly sessionId: SessionId | undefined
+}
+
+/** What a token may do. */
+interface Reach {
+  readonly scopes: readonly string[]
+  readonly onlyClusterId: ClusterId | undefined
 }
 
 /** Returns what stores grants and access tokens: each in a transaction that holds the lock on its person's row. */
@@ -143,27 +154,36 @@ const makeIssue = ({ clock, digest, entropy, unitOfWork }: RecordDeps) => {
         return right(undefined)
       }),
     /** The token of an application that acts for itself, as its robot account. */
-    ownToken: (application: Application, row: Row, value: string, scopes: readonly string[]) =>
+    ownToken: (application: Application, row: Row, value: string, { scopes, onlyClusterId }: Reach) =>
       unitOfWork.run<never, void>(ownCall('authorizationServer.issueToken'), async (stores) => {
         const { robotId: userId } = application
         if (userId === undefined) throw new Error('an application without a robot account gets no token of its own')
         await stores.tokens.lockOwner(userId)
         const { expiresAt } = row
         const scopeWords = robotWords(scopes)
-        const content = { userId, hash: digest.digest(value), scopeWords, expiresAt, sessionId: undefined }
+        const hash = digest.digest(value)
+        const content = {
+          userId,
+          hash,
+          scopeWords,
+          expiresAt,
+          sessionId: undefined,
+          ...definedFields({ onlyClusterId }),
+        }
         const tokenId = await insertToken(stores, application, content)
         await stores.records.insert({ ...row, userId, tokenId })
         return right(undefined)
       }),
     /** The token of an access that has ended while it was on its way is answered, and opens nothing. */
-    token: (application: Application, userId: UserId, row: Row, value: string, scopes: readonly string[]) =>
+    token: (application: Application, userId: UserId, row: Row, value: string, { scopes, onlyClusterId }: Reach) =>
       unitOfWork.run<never, void>(ownCall('authorizationServer.issueToken'), async (stores) => {
         await stores.tokens.lockOwner(userId)
         const grant = await livingGrant(stores, row.grantHash)
         if (grant === undefined) return right(undefined)
         const { sessionId } = grant
         const { expiresAt } = row
-        const content = { userId, hash: digest.digest(value), scopeWords: accessWords(scopes), expiresAt, sessionId }
+        const [hash, scopeWords] = [digest.digest(value), accessWords(scopes)]
+        const content = { userId, hash, scopeWords, expiresAt, sessionId, ...definedFields({ onlyClusterId }) }
         await stores.records.insert({ ...row, sessionId, tokenId: await insertToken(stores, application, content) })
         return right(undefined)
       }),
@@ -209,11 +229,23 @@ const noteSignIn = async (
     await signIns.add({ applicationId: application.id, userId, sessionId, sid, at: clock.now() })
 }
 
+/** Returns what a token may do; undefined if its account cannot name the cluster to which it is confined. */
+const makeReachOf =
+  ({ clusters, apiUrl }: Pick<RecordDeps, 'apiUrl' | 'clusters'>) =>
+  async (content: FreeObject, userId: UserId | undefined): Promise<Reach | undefined> => {
+    const scopes = wordsIn(textAt(content, 'scope'))
+    const resource = readResource(apiUrl(), textAt(content, 'aud'))
+    if (resource === undefined || resource === 'api') return { scopes, onlyClusterId: undefined }
+    const onlyClusterId = userId === undefined ? undefined : await clusters.clusterOf(userId, resource)
+    return onlyClusterId === undefined ? undefined : { scopes, onlyClusterId }
+  }
+
 /** Returns ProtocolRecords over the stores. See the port for what it guarantees. */
 export const makeProtocolRecords = (deps: RecordDeps): ProtocolRecords => {
   const { clock, digest, records, secretBox } = deps
   const issue = makeIssue(deps)
   const revoke = makeRevoke(deps)
+  const reachOf = makeReachOf(deps)
   const hashOf = (kind: string, id: string): Uint8Array => digest.digest(`${kind}\n${id}`)
   const keyOf = (kind: string, content: FreeObject): Uint8Array | undefined => {
     const key = kind === 'DeviceCode' ? textAt(content, 'userCode') : ''
@@ -248,15 +280,27 @@ export const makeProtocolRecords = (deps: RecordDeps): ProtocolRecords => {
       sealed: await secretBox.seal(secret(toWireJson(content)), placeOf(idHash)),
       expiresAt: laterBySeconds(clock.now(), seconds),
     }
-    if (kind === 'ClientCredentials' && application !== undefined)
-      return void (await issue.ownToken(application, row, id, wordsIn(textAt(content, 'scope'))))
+    if (kind === 'ClientCredentials' && application !== undefined) {
+      const reach = await reachOf(content, application.robotId)
+      if (reach === undefined) return 'no-cluster'
+      await issue.ownToken(application, row, id, reach)
+      return 'saved'
+    }
     if (kind === 'AuthorizationCode') await noteSignIn(deps, application, row, textAt(content, 'sid'))
-    if (kind !== 'Grant' && kind !== 'AccessToken') return records.save(row)
+    if (kind !== 'Grant' && kind !== 'AccessToken') {
+      await records.save(row)
+      return 'saved'
+    }
     if (application === undefined || userId === undefined) throw new Error(`a ${kind} has no application or no person`)
-    if (kind === 'AccessToken')
-      return void (await issue.token(application, userId, row, id, wordsIn(textAt(content, 'scope'))))
+    if (kind === 'AccessToken') {
+      const reach = await reachOf(content, userId)
+      if (reach === undefined) return 'no-cluster'
+      await issue.token(application, userId, row, id, reach)
+      return 'saved'
+    }
     if (caller?.userId !== userId) throw new Error('a grant is made by its person only')
     await issue.grant(application, caller, row, wordsIn(textAt(content, 'openid', 'scope')))
+    return 'saved'
   }
 
   return {

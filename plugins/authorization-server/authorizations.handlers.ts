@@ -4,6 +4,7 @@ import { makeAnswerDevice, makeShowDevice } from '../../core/authorization-serve
 import { makeRotateKeys } from '../../core/authorization-server/keys.ts'
 import {
   AccountReadsPort,
+  ApiUrlPort,
   ApplicationStorePort,
   AuthorizationProtocolPort,
   AuthorizationServerUnitOfWorkPort,
@@ -52,6 +53,7 @@ export const authorizationGroup = defineGroup({
   needs: {
     accounts: AccountReadsPort,
     allowances: AllowancesPort,
+    apiUrl: ApiUrlPort,
     applications: ApplicationStorePort,
     clock: ClockPort,
     consents: ConsentStorePort,

@@ -171,6 +171,12 @@ test('a pipeline reports usage and reads packages', async (t) => {
   t.like(reported.json, { results: [{ result: 'accepted' }] }, reported.text)
   const charts = await fixture.service.send('GET', '/api/v1/orgs/acme/chartrepositories', asPipeline)
   t.is(charts.status, 200, charts.text)
+  const resource = `${fixture.service.baseUrl}/api/v1/clusters/acme/home`
+  const confined = await exchange(await issuer.mint({}), { client_id: 'acme+reporter', resource })
+  t.is(confined.json['scope'], 'read:cluster', 'a token for one cluster has its scopes only')
+  const token = String(confined.json['access_token'])
+  t.is((await fixture.service.send('GET', `${new URL(resource).pathname}/proxy/version`, { token })).status, 200)
+  t.is((await fixture.service.send('GET', '/api/v1/orgs/acme/chartrepositories', { token })).status, 403)
 })
 
 test.serial('a federated credential shows why it last refused a token', async (t) => {
@@ -252,6 +258,8 @@ test('a token signed with a symmetric key is refused', async (t) => {
 
 test('a request for something else than an access token is refused', async (t) => {
   const subject = await issuer.mint({})
+  for (const resource of ['https://elsewhere.example', `${fixture.service.baseUrl}/api/v1/clusters/acme/none`])
+    t.is((await exchange(await issuer.mint({}), { resource })).json['error'], 'invalid_target')
   for (const more of [
     { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' },
     { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' },

@@ -5,6 +5,7 @@ import { readOnceForRequest } from '../../../adapters/oidc-provider/request-scop
 import { makeLibraryFetch } from '../../../adapters/oidc-provider/library-fetch.ts'
 import { makeUserFetch } from '../../../adapters/outbound/user-fetch.ts'
 import { makeSqlApplicationStore } from '../../../adapters/sql/authorization-server/application-store.ts'
+import { makeSqlClusterDirectory } from '../../../adapters/sql/authorization-server/cluster-directory.ts'
 import { makeSqlConsentStore } from '../../../adapters/sql/authorization-server/consent-store.ts'
 import { authorizationServerMigrations } from '../../../adapters/sql/authorization-server/migrations.ts'
 import { makeSqlKeyStore, makeSqlRecordStore } from '../../../adapters/sql/authorization-server/record-store.ts'
@@ -20,7 +21,9 @@ import { makeProtocolKeys } from '../../../core/authorization-server/keys.ts'
 import type { ApplicationStore } from '../../../core/authorization-server/ports.ts'
 import {
   AccountReadsPort,
+  ApiUrlPort,
   ApplicationStorePort,
+  ClusterDirectoryPort,
   AuthorizationProtocolPort,
   AuthorizationServerUnitOfWorkPort,
   ConsentStorePort,
@@ -37,6 +40,7 @@ import {
   TeamDirectoryPort,
 } from '../../../core/authorization-server/ports.ts'
 import { makeProtocolRecords } from '../../../core/authorization-server/records.ts'
+import { readResource, scopesOfResource } from '../../../core/authorization-server/resources.ts'
 import { accessScopes, identityScopes } from '../../../core/authorization-server/scopes.ts'
 import { TokenExchangePort, WorkloadStorePort } from '../../../core/authorization-server/workloads/ports.ts'
 import { makeSignOutCaller } from '../../../core/authorization-server/sign-out.ts'
@@ -82,6 +86,7 @@ const protocolBindings = (boot: Boot<object>): readonly Binding[] => [
     AuthorizationProtocolPort,
     {
       answers: KeptAnswersPort,
+      apiUrl: ApiUrlPort,
       authenticator: AuthenticatorPort,
       clock: ClockPort,
       counters: ProtocolCountersPort,
@@ -104,6 +109,10 @@ const protocolBindings = (boot: Boot<object>): readonly Binding[] => [
         baseUrl: () => identity.baseUrl(),
         scopes: [...identityScopes, ...accessScopes],
         apiScopes: accessScopes,
+        scopesOfResource(indicator) {
+          const resource = readResource(given.apiUrl(), indicator)
+          return resource === undefined ? undefined : scopesOfResource(resource)
+        },
         newAccessToken: () => makeAccessToken(entropy, digest),
         fetch: makeLibraryFetch(makeUserFetch(boot)),
         browserCookie: {
@@ -141,6 +150,14 @@ export const part = definePart({
       bind(ApplicationStorePort, {}, () => stores().applications(database)),
       bind(ConsentStorePort, {}, () => stores().consents(database)),
       bind(RecordStorePort, {}, () => stores().records(database)),
+      bind(
+        ApiUrlPort,
+        { identity: IdentitySettingsPort },
+        ({ identity }) =>
+          () =>
+            `${identity.baseUrl()}/api/v1`,
+      ),
+      bind(ClusterDirectoryPort, {}, () => makeSqlClusterDirectory(database)),
       bind(SignInStorePort, {}, () => makeSqlSignInStore(database)),
       bind(WorkloadStorePort, {}, () => stores().workloads(database)),
       bind(KeyStorePort, {}, () => makeSqlKeyStore(database)),
@@ -173,8 +190,10 @@ export const part = definePart({
       bind(
         ProtocolRecordsPort,
         {
+          apiUrl: ApiUrlPort,
           applications: ApplicationStorePort,
           clock: ClockPort,
+          clusters: ClusterDirectoryPort,
           digest: TokenDigestPort,
           entropy: EntropyPort,
           records: RecordStorePort,

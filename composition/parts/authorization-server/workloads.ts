@@ -1,6 +1,10 @@
 import { makeUserFetch } from '../../../adapters/outbound/user-fetch.ts'
 import { makeWorkloadTokens } from '../../../adapters/workload-identities/workload-tokens.ts'
-import { AuthorizationServerUnitOfWorkPort } from '../../../core/authorization-server/ports.ts'
+import {
+  ApiUrlPort,
+  AuthorizationServerUnitOfWorkPort,
+  ClusterDirectoryPort,
+} from '../../../core/authorization-server/ports.ts'
 import { makeTokenExchange } from '../../../core/authorization-server/workloads/exchange.ts'
 import {
   TokenExchangePort,
@@ -24,7 +28,9 @@ export const workloadBindings = (boot: Boot<object>) => [
   bind(
     TokenExchangePort,
     {
+      apiUrl: ApiUrlPort,
       clock: ClockPort,
+      directory: ClusterDirectoryPort,
       clusters: optional(WorkloadClustersPort),
       digest: TokenDigestPort,
       entropy: EntropyPort,

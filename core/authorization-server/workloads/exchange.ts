@@ -3,13 +3,15 @@ import type { TokenDigest } from '../../identity/ports.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { laterBySeconds } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
-import { toWireJson } from '../../kernel/json.ts'
+import type { ClusterId } from '../../kernel/ids.ts'
+import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { makeOwnCall } from '../../kernel/principal.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
 import { hex, secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import type { AuthorizationServerStores } from '../ports.ts'
+import type { ApiUrl, AuthorizationServerStores, ClusterDirectory } from '../ports.ts'
+import { readResource, scopesOfResource } from '../resources.ts'
 import { auditOfFederatedCredential } from './audit.ts'
 import { unmetClaim } from './conditions.ts'
 import type {
@@ -20,7 +22,7 @@ import type {
   WorkloadStore,
   WorkloadTokens,
 } from './ports.ts'
-import { WorkloadScopeRefused, WorkloadTokenRefused } from './ports.ts'
+import { WorkloadScopeRefused, WorkloadTargetRefused, WorkloadTokenRefused } from './ports.ts'
 import type { Claims, FederatedCredential } from './types.ts'
 
 export interface ExchangeDeps {
@@ -28,6 +30,8 @@ export interface ExchangeDeps {
   readonly workloadTokens: WorkloadTokens
   /** Undefined where the deployment has no clusters. */
   readonly clusters: WorkloadClusters | undefined
+  readonly directory: ClusterDirectory
+  readonly apiUrl: ApiUrl
   readonly unitOfWork: UnitOfWork<AuthorizationServerStores>
   readonly digest: TokenDigest
   /** Returns a new random access token. */
@@ -76,22 +80,45 @@ const makeNoteRefusal =
       await workloads.markRefused(id, reason.slice(0, longestReason), now)
   }
 
+/** What a resource leaves of the scopes, and the cluster to which it confines the token. */
+interface Target {
+  readonly scopes: readonly string[]
+  readonly onlyClusterId: ClusterId | undefined
+}
+
+const makeTargetOf =
+  ({ directory, apiUrl }: Pick<ExchangeDeps, 'apiUrl' | 'directory'>) =>
+  async (
+    { robotId }: FederatedCredential,
+    scopes: readonly string[],
+    indicator: string | undefined,
+  ): Outcome<Failure<'WorkloadTargetRefused'>, Target> => {
+    if (indicator === undefined) return right({ scopes, onlyClusterId: undefined })
+    const resource = readResource(apiUrl(), indicator)
+    const isCluster = resource !== undefined && resource !== 'api'
+    const onlyClusterId = isCluster ? await directory.clusterOf(robotId, resource) : undefined
+    if (resource === undefined || (isCluster && onlyClusterId === undefined))
+      return left(WorkloadTargetRefused('The resource is neither the API nor a cluster of the organization.'))
+    return right({ scopes: scopes.filter((scope) => scopesOfResource(resource).includes(scope)), onlyClusterId })
+  }
+
+/** Returns what asks the issuer of a token, or the cluster, whether it is genuine. */
+const makeProven =
+  ({ workloadTokens, clusters }: Pick<ExchangeDeps, 'clusters' | 'workloadTokens'>) =>
+  async (credential: FederatedCredential, token: Secret, signal: AbortSignal | undefined): RefusedOr<void> => {
+    const { orgId: ownerId, clusterUid: uid, audience } = credential
+    if (uid === '') return workloadTokens.verify(token, credential, signal)
+    return clusters === undefined
+      ? refused('This deployment has no clusters that could review the token.')
+      : clusters.review({ ownerId, uid }, token, audience, signal)
+  }
+
 /** Returns TokenExchange over the stores. See the port for what it guarantees. */
 export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
   const { clock, digest } = deps
   const noteRefusal = makeNoteRefusal(deps)
-
-  const proven = async (
-    credential: FederatedCredential,
-    token: Secret,
-    signal: AbortSignal | undefined,
-  ): RefusedOr<void> => {
-    const { orgId: ownerId, clusterUid: uid, audience } = credential
-    if (uid === '') return deps.workloadTokens.verify(token, credential, signal)
-    return deps.clusters === undefined
-      ? refused('This deployment has no clusters that could review the token.')
-      : deps.clusters.review({ ownerId, uid }, token, audience, signal)
-  }
+  const targetOf = makeTargetOf(deps)
+  const proven = makeProven(deps)
 
   /** Returns the credential whose issuer vouches for the token, and whose conditions its claims meet. */
   const find = async (
@@ -122,11 +149,11 @@ export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
     {
       claims,
       scopes,
+      onlyClusterId,
       value,
       idHash,
-    }: {
+    }: Target & {
       readonly claims: Claims
-      readonly scopes: readonly string[]
       readonly value: string
       readonly idHash: Uint8Array
     },
@@ -150,6 +177,7 @@ export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
         createdBy: robotId,
         createdAt: now,
         expiresAt,
+        ...definedFields({ onlyClusterId }),
       })
       if (isLeft(inserted)) throw new Error('two random tokens have the same digest')
       const until = Math.max(Number(claims['exp']) + graceSeconds, expiresAt.getTime() / 1000)
@@ -187,12 +215,14 @@ export const makeTokenExchange = (deps: ExchangeDeps): TokenExchange => {
         await noteRefusal(found.right, message)
         return left(WorkloadScopeRefused(message))
       }
+      const target = await targetOf(found.right, scopes, request.resource)
+      if (isLeft(target)) return target
       const value = deps.newAccessToken()
       const issuer = String(claims['iss'])
       const id = typeof claims['jti'] === 'string' ? claims['jti'] : text
       const issued = await issue(call, found.right, {
         claims,
-        scopes,
+        ...target.right,
         value,
         idHash: digest.digest(`${issuer}\n${id}`),
       })

@@ -25,6 +25,13 @@ export const WorkloadScopeRefused = defineFailure(
   'The federated credential does not have the scope.',
 )
 
+/** The request asks for a resource that is none of this service, or for a cluster that the organization does not have. */
+export const WorkloadTargetRefused = defineFailure(
+  'WorkloadTargetRefused',
+  'Forbidden',
+  'The resource is neither the API nor a cluster of the organization.',
+)
+
 /** A robot account in its organization. */
 export interface RobotKey {
   readonly orgId: OrgId
@@ -106,6 +113,8 @@ export interface TokenExchangeRequest {
   readonly subjectToken: Secret
   /** Undefined: all of the credential. */
   readonly scopes: readonly string[] | undefined
+  /** The address of the resource that the token is for (RFC 8707); undefined: all that the scopes reach. */
+  readonly resource: string | undefined
 }
 
 export interface ExchangedToken {
@@ -119,6 +128,9 @@ export interface TokenExchange {
   exchange(
     call: Call,
     request: TokenExchangeRequest,
-  ): Outcome<Failure<'IssuerUnavailable' | 'WorkloadScopeRefused' | 'WorkloadTokenRefused'>, ExchangedToken>
+  ): Outcome<
+    Failure<'IssuerUnavailable' | 'WorkloadScopeRefused' | 'WorkloadTargetRefused' | 'WorkloadTokenRefused'>,
+    ExchangedToken
+  >
 }
 export const TokenExchangePort = portKey<TokenExchange>('authorizationServer.TokenExchange')
