@@ -152,6 +152,7 @@ test('a full run omits only slow tests', (t) => {
   const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
   t.deepEqual(left.toSorted(), [
     'test/authorization-server/kubernetes.test.ts',
+    'test/authorization-server/mod-auth-openidc.test.ts',
     'test/authorization-server/processes.test.ts',
     'test/authorization-server/real-clients.test.ts',
     'test/backup/faults/backup-faults.test.ts',

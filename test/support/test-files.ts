@@ -10,6 +10,7 @@ import { dirname, join, relative, resolve } from 'node:path'
  */
 const onlySlow = [
   'test/authorization-server/kubernetes',
+  'test/authorization-server/mod-auth-openidc',
   'test/authorization-server/processes',
   'test/authorization-server/real-clients',
   'test/backup/faults/',

@@ -29,6 +29,7 @@ export const components = {
   haproxy: { what: 'the haproxy command; used by slow files only', needs: [] },
   keycloak: { what: 'Keycloak of Maven, on Java 17; used by slow files only', needs: [] },
   samba: { what: 'a domain controller of Samba, in a small Debian; used by slow files only', needs: [] },
+  apache: { what: 'Apache with mod_auth_openidc of Debian; used by slow files only', needs: [] },
   slapd: { what: 'the LDAP server slapd of Debian', needs: [] },
   systemd: { what: 'the systemd-analyze command; used by slow files only', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>

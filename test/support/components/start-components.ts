@@ -57,6 +57,7 @@ const starters: Readonly<Record<ComponentName, (say: Say, environment: NodeJS.Pr
   vtexplain: async () => ({ environment: {} }),
   containers: async () => ({ environment: {} }),
   'last-release': async () => ({ environment: {} }),
+  apache: async () => ({ environment: {} }),
   haproxy: async () => ({ environment: {} }),
   keycloak: async () => ({ environment: {} }),
   samba: async () => ({ environment: {} }),
