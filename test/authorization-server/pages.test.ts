@@ -4,6 +4,7 @@ import * as client from 'openid-client'
 import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
 import { needing } from '../support/components/needing.ts'
 import type { FlowFixture, Registered } from './flow.fixture.ts'
+import { adminLogin, adminPassword } from '../support/service.ts'
 import { password, startFlowFixture } from './flow.fixture.ts'
 
 const test = needing('chromium')
@@ -124,6 +125,28 @@ test.serial('an error of the protocol is a page of this service', async (t) => {
   t.is(await page.locator('h1').innerText(), 'This did not work')
   t.deepEqual(await violationsOf(page), [])
   await page.context().close()
+})
+
+test.serial('an owner registers applications of an organization, and a site admin of the site', async (t) => {
+  const register = async (login: string, secret: string, owner: string) => {
+    const { page } = await open(`${fixture.service.baseUrl}/account`, phone)
+    await signInOn(page, login, secret)
+    await page.locator('#parts:not([hidden])').waitFor()
+    await page.locator('#application-owner').selectOption({ label: owner })
+    await page.locator('#application-name').fill(`Of ${owner}`)
+    await page.locator('#application-redirects').fill('https://wiki.example.com/callback')
+    await page.locator('#application-form button').click()
+    await page.locator('#new-application:not([hidden])').waitFor()
+    await page.locator('#applications button', { hasText: 'New secret' }).waitFor()
+    t.deepEqual(await violationsOf(page), [])
+    await page.context().close()
+  }
+  await register('ada', password, 'acme')
+  const ofAcme = await fixture.as('ada', 'GET', '/orgs/acme/applications/oauth2')
+  t.like(ofAcme.json, [{ name: 'Of acme' }], ofAcme.text)
+  await register(adminLogin, adminPassword, 'This site')
+  const ofSite = await fixture.as('admin', 'GET', '/accounts/admin/applications/oauth2')
+  t.regex(ofSite.text, /Of This site/)
 })
 
 test.serial('a person registers an application and withdraws a consent on the account page', async (t) => {

@@ -231,9 +231,27 @@ const showSecret = (text) => {
   byId('new-application').hidden = text === ''
 }
 
+/** The path of the applications of the chosen owner. */
+const ownedApplications = () => byId('application-owner').value
+
+const showOwners = async () => {
+  const [organizations, { json: user }] = await Promise.all([list('/user/orgs'), ask('GET', '/user')])
+  const owners = [
+    ['You', applications],
+    ...organizations.map(({ username }) => [
+      username,
+      '/orgs/' + encodeURIComponent(username) + '/applications/oauth2',
+    ]),
+    ...(user?.is_admin === true ? [['This site', '/accounts/admin/applications/oauth2']] : []),
+  ]
+  const options = owners.map(([text, path]) => Object.assign(element('option', text), { value: path }))
+  byId('application-owner').replaceChildren(...options)
+  byId('application-owner').disabled = options.length === 1
+}
+
 const showApplications = async () => {
-  const rows = (await list(applications)).map(({ id, name, clientId, redirectURIs, isPublic }) => {
-    const path = applications + '/' + id
+  const rows = (await list(ownedApplications())).map(({ id, name, clientId, redirectURIs, isPublic }) => {
+    const path = ownedApplications() + '/' + id
     const rotate = async () => {
       const made = await act('The former secret is valid for one more day.', 'POST', path + '/regenerate_secret')
       if (made !== undefined) showSecret('Client id: ' + clientId + '\nClient secret: ' + made.json)
@@ -407,7 +425,7 @@ for (const category of byId('token-form').dataset.categories.split(' ')) {
   byId('token-scopes').append(label)
 }
 onSubmit('application-form', async () => {
-  const made = await act('The application is registered.', 'POST', applications, {
+  const made = await act('The application is registered.', 'POST', ownedApplications(), {
     name: byId('application-name').value.trim(),
     redirectUri: byId('application-redirects').value,
     isPublic: byId('application-public').checked,
@@ -416,6 +434,10 @@ onSubmit('application-form', async () => {
   const { clientId, clientSecret } = made.json
   showSecret('Client id: ' + clientId + (clientSecret === '' ? '' : '\nClient secret: ' + clientSecret))
   byId('application-form').reset()
+  await showApplications()
+})
+byId('application-owner').addEventListener('change', async () => {
+  showSecret('')
   await showApplications()
 })
 addCopyButtons()
@@ -435,6 +457,7 @@ byId('leave').addEventListener('click', async () => {
 })
 
 await signIn(async () => {
+  await showOwners()
   const parts = [showProfile, showAddresses, showFactor, showLinks, showTokens, showConsents, showApplications]
   await Promise.all([...parts, showSessions].map((show) => show()))
   byId('parts').hidden = false
