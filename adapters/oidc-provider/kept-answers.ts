@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider'
 import type { KeptAnswers } from '../../core/authorization-server/ports.ts'
@@ -33,6 +32,17 @@ const makeBasis = (): AnswerBasis & { readonly accounts: () => readonly AccountI
   }
 }
 
+/** Resolves when more of the body is there, or none will come. */
+const readableOrOver = (req: IncomingMessage): Promise<void> =>
+  new Promise((resolve) => {
+    const events = ['readable', 'close', 'error']
+    const settle = (): void => {
+      for (const event of events) req.removeListener(event, settle)
+      resolve()
+    }
+    for (const event of events) req.on(event, settle)
+  })
+
 /** Reads the body of a request and puts it back; undefined if the client leaves before its end. */
 const bodyOf = async (req: IncomingMessage, length: number): Promise<string | undefined> => {
   for (;;) {
@@ -42,10 +52,7 @@ const bodyOf = async (req: IncomingMessage, length: number): Promise<string | un
       return chunk.length === length ? chunk.toString('latin1') : undefined
     }
     if (req.readableEnded || req.destroyed) return undefined
-    const either = new AbortController()
-    const { signal } = either
-    await Promise.race(['readable', 'close'].map((event) => once(req, event, { signal }))).catch(() => undefined)
-    either.abort()
+    await readableOrOver(req)
   }
 }
 

@@ -158,7 +158,7 @@ const makeIssue = ({ clock, digest, entropy, unitOfWork }: RecordDeps) => {
       unitOfWork.run<never, void>(ownCall('authorizationServer.issueToken'), async (stores) => {
         const { robotId: userId } = application
         if (userId === undefined) throw new Error('an application without a robot account gets no token of its own')
-        await stores.tokens.lockOwner(userId)
+        // Without the lock on the account: nothing is read that another change could end before the token is there.
         const { expiresAt } = row
         const scopeWords = robotWords(scopes)
         const hash = digest.digest(value)

@@ -48,7 +48,7 @@ import { makeAccessToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { AuthenticatorPort, IdentitySettingsPort, TokenDigestPort } from '../../../core/identity/ports.ts'
 import { ClockPort } from '../../../core/kernel/clock.ts'
 import { portKey } from '../../../core/kernel/port-key.ts'
-import { EntropyPort, hex, randomBase62, SecretBoxPort } from '../../../core/kernel/secret.ts'
+import { EntropyPort, randomBase62, SecretBoxPort } from '../../../core/kernel/secret.ts'
 import { authorizationServerPlugin } from '../../../plugins/authorization-server/plugin.ts'
 import { authorizationCookie } from '../../../plugins/authorization-server/codecs.ts'
 import type { Binding } from '../../part/binding.ts'
@@ -104,7 +104,7 @@ const protocolBindings = (boot: Boot<object>): readonly Binding[] => [
       makeOidcProtocol({
         ...given,
         log: boot.log,
-        digestOf: (text) => hex(digest.digest(text)),
+        digestOf: (text) => Buffer.from(digest.digest(text)).toString('latin1'),
         pages: protocolPages,
         baseUrl: () => identity.baseUrl(),
         scopes: [...identityScopes, ...accessScopes],
