@@ -53,8 +53,10 @@ export const sample = defineSample({
         expires_at: Date.now() + 3_600_000,
       }),
     )
+    // Its report is not due, so the row stays.
+    const later = Date.now() + 3_600_000
     await database.query((k) =>
-      k('oauth_sign_ins').insert({ user_id: owner.id, application_id: ownId, sid: `sid-${orgId}`, due_at: 1 }),
+      k('oauth_sign_ins').insert({ user_id: owner.id, application_id: ownId, sid: `sid-${orgId}`, due_at: later }),
     )
     const { robot, robotId } = await tenant.of(organizations)
     const credential = await must(
