@@ -27,7 +27,7 @@ test.after.always(async () => {
   await cluster?.stop()
 })
 
-test('a cluster is imported with a kubeconfig that is checked first', async (t) => {
+test.serial('a cluster is imported with a kubeconfig that is checked first', async (t) => {
   await fixture.service.send('POST', '/api/v1/orgs', { token, body: { username: 'other' } })
   const { page, problems, expect, close } = await fixture.open('carl', '/console/o/other/clusters')
   await page.getByRole('link', { name: 'Import a cluster' }).first().click()
@@ -47,7 +47,7 @@ test('a cluster is imported with a kubeconfig that is checked first', async (t) 
   await close()
 })
 
-test('a kubeconfig is saved, and works for the cluster', async (t) => {
+test.serial('a kubeconfig is saved, and works for the cluster', async (t) => {
   const { page, problems, close } = await fixture.open('carl', '/console/o/acme/clusters/one')
   const saved = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Kubeconfig' }).click()
@@ -57,7 +57,7 @@ test('a kubeconfig is saved, and works for the cluster', async (t) => {
   await close()
 })
 
-test('workloads, logs and events are read through the proxy, and shown as text', async (t) => {
+test.serial('workloads, logs and events are read through the proxy, and shown as text', async (t) => {
   const { page, problems, close } = await fixture.open('carl', '/console/o/acme/clusters/one/workloads')
   await page.getByRole('cell', { name: '<img src=x onerror=alert(1)>' }).waitFor()
   await page.getByLabel('Namespace').selectOption('shop')
@@ -74,14 +74,14 @@ test('workloads, logs and events are read through the proxy, and shown as text',
   await close()
 })
 
-test('an answer of a cluster that is no list is reported and breaks nothing', async (t) => {
+test.serial('an answer of a cluster that is no list is reported and breaks nothing', async (t) => {
   const { page, problems, close } = await fixture.open('carl', '/console/o/acme/clusters/one/workloads?kind=services')
   await page.getByText('The cluster sent an answer that is not valid.').waitFor()
   t.deepEqual(problems, [])
   await close()
 })
 
-test('a connection that is cut is reported, and the list is read when it is back', async (t) => {
+test.serial('a connection that is cut is reported, and the list is read when it is back', async (t) => {
   const { page, close } = await fixture.open('carl', '/console/o/acme/clusters')
   await page.getByRole('link', { name: 'Members' }).click()
   await page.getByRole('cell', { name: 'Carl Cluster' }).waitFor()
@@ -97,7 +97,7 @@ test('a connection that is cut is reported, and the list is read when it is back
   await close()
 })
 
-test('the screens of clusters are accessible on each device', async (t) => {
+test.serial('the screens of clusters are accessible on each device', async (t) => {
   const faults = await faultsOfViews(fixture, 'carl', [
     ['/console/o/acme/clusters', cell('Number one')],
     ['/console/o/acme/import-cluster', heading('Make a kubeconfig')],

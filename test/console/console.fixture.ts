@@ -60,7 +60,7 @@ export const startConsole = async (
         ...options,
       })
       const page = await context.newPage()
-      page.setDefaultTimeout(10_000)
+      page.setDefaultTimeout(20_000)
       const problems: string[] = []
       // Without a session the console asks who the caller is, and so does the sign-in page.
       const expected = new Set<number>(kept === undefined ? [401] : [])
@@ -94,12 +94,6 @@ export const startConsole = async (
   }
 }
 
-/** The widths and color schemes in which each screen is checked. */
-const looks: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
-  ['a desktop', { viewport: { width: 1280, height: 900 } }],
-  ['a narrow phone in dark mode, right to left', { viewport: { width: 320, height: 640 }, colorScheme: 'dark' }],
-]
-
 /** What a view shows when it is complete. */
 export const heading = (name: string) => async (page: Page) => page.getByRole('heading', { name }).waitFor()
 export const cell = (name: string) => async (page: Page) => page.getByRole('cell', { name }).first().waitFor()
@@ -107,26 +101,42 @@ export const cell = (name: string) => async (page: Page) => page.getByRole('cell
 /** A view to check, and what it shows when it is complete. */
 type CheckedView = readonly [path: string, ready: (page: Page) => Promise<unknown>]
 
-/** Returns the faults of accessibility of views, and where they do not fit, at each width and color scheme. */
+/** Returns why a view does not fit, and its faults of accessibility. */
+const faultsNow = async (page: Page, width: number): Promise<readonly string[]> => [
+  ...(await violationsOf(page)),
+  ...(Number(await page.evaluate('document.documentElement.scrollWidth')) > width
+    ? ['it is wider than the screen']
+    : []),
+]
+
+/**
+ * Returns the faults of accessibility of views, and where they do not fit: on a desktop, and at 320 pixels in dark mode
+ * from right to left.
+ */
 export const faultsOfViews = async (
   fixture: ConsoleFixture,
   login: string,
   views: readonly CheckedView[],
 ): Promise<readonly string[]> => {
   const faults: string[] = []
-  for (const [name, options] of looks) {
-    const opened = await fixture.open(login, '/console/', { ...options, bypassCSP: true })
-    const { page } = opened
-    for (const [path, ready] of views) {
-      await page.goto(`${fixture.service.baseUrl}${path}`)
-      if (name.includes('right to left')) await page.evaluate("document.documentElement.dir = 'rtl'")
-      await ready(page)
-      const found = [...(await violationsOf(page)), ...opened.problems.splice(0)]
-      if (Number(await page.evaluate('document.documentElement.scrollWidth')) > (options.viewport?.width ?? 0))
-        found.push('it is wider than the screen')
-      faults.push(...found.map((fault) => `${path} on ${name}: ${fault}`))
-    }
-    await opened.close()
+  const opened = await fixture.open(login, '/console/', { bypassCSP: true })
+  const { page } = opened
+  for (const [path, ready] of views) {
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.goto(`${fixture.service.baseUrl}${path}`)
+    await ready(page)
+    const desktop = await faultsNow(page, 1280)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.evaluate("document.documentElement.dir = 'rtl'")
+    const phone = await faultsNow(page, 320)
+    faults.push(
+      ...desktop.map((fault) => `${path} on a desktop: ${fault}`),
+      ...phone.map((fault) => `${path} on a dark phone, right to left: ${fault}`),
+      ...opened.problems.splice(0).map((problem) => `${path}: ${problem}`),
+    )
   }
+  await opened.close()
   return faults
 }

@@ -19,7 +19,7 @@ test.before(async () => {
 })
 test.after.always(async () => fixture?.stop())
 
-test('a refused change shows the sentence of the API at its field', async (t) => {
+test.serial('a refused change shows the sentence of the API at its field', async (t) => {
   const { page, problems, expect, close } = await fixture.open('olga', '/console/o/acme/members')
   await page.getByRole('button', { name: 'Add a member' }).click()
   const who = page.getByLabel('User name or e-mail address')
@@ -36,7 +36,7 @@ test('a refused change shows the sentence of the API at its field', async (t) =>
   await close()
 })
 
-test('an action that the caller may not take is explained', async (t) => {
+test.serial('an action that the caller may not take is explained', async (t) => {
   await fixture.addUser('outsider')
   const { page, close } = await fixture.open('outsider', '/console/o/acme/members')
   await page.getByText('You may not add members.').waitFor()
@@ -44,7 +44,7 @@ test('an action that the caller may not take is explained', async (t) => {
   await close()
 })
 
-test('a member is removed after their name is typed', async (t) => {
+test.serial('a member is removed after their name is typed', async (t) => {
   await fixture.addUser('gone')
   const token = await fixture.service.tokenFor('olga')
   await fixture.service.send('PUT', '/api/v1/orgs/acme/memberships/gone', { token, body: { role: 'member' } })
@@ -60,7 +60,7 @@ test('a member is removed after their name is typed', async (t) => {
   await close()
 })
 
-test('a session that ended in the middle of a form keeps what was typed', async (t) => {
+test.serial('a session that ended in the middle of a form keeps what was typed', async (t) => {
   const opened = await fixture.open('olga', '/console/o/acme/members')
   await opened.page.getByRole('button', { name: 'Add a member' }).click()
   await opened.page.getByLabel('User name or e-mail address').fill('kept@example.com')
@@ -76,7 +76,7 @@ test('a session that ended in the middle of a form keeps what was typed', async 
   await opened.close()
 })
 
-test('a role is made by its permission matrix, which selects what it requires', async (t) => {
+test.serial('a role is made by its permission matrix, which selects what it requires', async (t) => {
   const { page, problems, close } = await fixture.open('olga', '/console/o/acme/roles/new')
   await page.getByLabel('Name', { exact: true }).fill('importers')
   await page.getByRole('checkbox', { name: /^import clusters/ }).check()
@@ -95,7 +95,7 @@ test('a role is made by its permission matrix, which selects what it requires', 
   await close()
 })
 
-test('a change of an object that another request has changed shows both versions', async (t) => {
+test.serial('a change of an object that another request has changed shows both versions', async (t) => {
   const token = await fixture.service.tokenFor('olga')
   const made = await fixture.service.send('POST', '/api/v1/orgs/acme/teams', {
     token,
@@ -118,7 +118,7 @@ test('a change of an object that another request has changed shows both versions
   await close()
 })
 
-test('a token of a robot account is shown once', async (t) => {
+test.serial('a token of a robot account is shown once', async (t) => {
   const token = await fixture.service.tokenFor('olga')
   await fixture.service.send('POST', '/api/v1/orgs/acme/robots', { token, body: { name: 'deployer' } })
   const { page, problems, close } = await fixture.open('olga', '/console/o/acme/robots/deployer')
@@ -135,7 +135,7 @@ test('a token of a robot account is shown once', async (t) => {
   await close()
 })
 
-test('the screens of an organization are accessible on each device', async (t) => {
+test.serial('the screens of an organization are accessible on each device', async (t) => {
   const faults = await faultsOfViews(fixture, 'olga', [
     ['/console/', heading('Needs attention')],
     ['/console/o/acme/members', cell('Olga Owner')],
@@ -148,7 +148,7 @@ test('the screens of an organization are accessible on each device', async (t) =
   t.deepEqual(faults, [])
 })
 
-test('MOORAGE_CONSOLE=off removes the console and nothing else', async (t) => {
+test.serial('MOORAGE_CONSOLE=off removes the console and nothing else', async (t) => {
   const service = await startService({ settings: { MOORAGE_CONSOLE: 'off' } })
   const headers = { accept: 'text/html' }
   t.is((await service.send('GET', '/console', { headers })).status, 404)
