@@ -60,6 +60,24 @@ test.serial('a member is removed after their name is typed', async (t) => {
   await close()
 })
 
+test.serial('a right that was withdrawn while a screen is open is no longer offered', async (t) => {
+  await fixture.addUser('ada')
+  const token = await fixture.service.tokenFor('olga')
+  await fixture.service.send('PUT', '/api/v1/orgs/acme/memberships/ada', { token, body: { role: 'admin' } })
+  const { page, problems, expect, close } = await fixture.open('ada', '/console/o/acme/members')
+  await page.getByRole('button', { name: 'Add a member' }).click()
+  await page.getByLabel('User name or e-mail address').fill('max')
+  await fixture.service.send('PUT', '/api/v1/orgs/acme/memberships/ada', { token, body: { role: 'member' } })
+  expect(403)
+  await page.locator('dialog').getByRole('button', { name: 'Add a member' }).click()
+  await page.locator('dialog .panel').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByText('You may not add members.').waitFor()
+  t.is(await page.getByRole('button', { name: 'Add a member' }).count(), 0)
+  t.deepEqual(problems, [])
+  await close()
+})
+
 test.serial('a session that ended in the middle of a form keeps what was typed', async (t) => {
   const opened = await fixture.open('olga', '/console/o/acme/members')
   await opened.page.getByRole('button', { name: 'Add a member' }).click()

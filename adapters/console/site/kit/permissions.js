@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { call } from './client.js'
+import { call, refusals } from './client.js'
+import { useValue } from './html.js'
 
 /** @typedef {{ objectType: string, objectID: number }} ObjectKey */
 
@@ -11,6 +12,9 @@ const known = new Map()
 
 /** @type {Map<string, { objects: ObjectKey[], resolve: ((relations: ReadonlySet<string>) => void)[] }>} */
 const waiting = new Map()
+
+// A right may have been withdrawn while a screen is open.
+refusals.subscribe(() => known.clear())
 
 /** Asks for all objects that were asked about in the present turn by one request for each account. */
 const flush = async () => {
@@ -47,9 +51,6 @@ const relationsOn = (org, object) => {
   return relations
 }
 
-/** Forgets what the caller may do. Called when the API has refused something that seemed to be allowed. */
-export const forgetRights = () => known.clear()
-
 /**
  * Returns the relations of the caller to objects of an account, by `type/id`; undefined while they are read.
  *
@@ -62,6 +63,7 @@ export const useRights = (org, objects) => {
   const [state, setState] = useState(
     /** @type {{ key: string, rights: ReadonlyMap<string, ReadonlySet<string>> } | undefined} */ (undefined),
   )
+  const round = useValue(refusals)
   useEffect(() => {
     let isCurrent = true
     void Promise.all(objects.map((object) => relationsOn(org, object))).then((found) => {
@@ -72,7 +74,7 @@ export const useRights = (org, objects) => {
       setState({ key, rights })
     })
     return () => void (isCurrent = false)
-  }, [key])
+  }, [key, round])
   return state?.key === key ? state.rights : undefined
 }
 
