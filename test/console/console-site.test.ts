@@ -67,18 +67,18 @@ test('scripts of the console keep nothing in the browser but the view to return 
 
 const answers = makeSites(part.sites ?? [])
 
-for (const [path, endsInSlash, up] of [
-  ['/console', false, 'console/'],
-  ['/console', true, './'],
-  ['/console/o', false, './'],
-  ['/console/o', true, '../'],
-  ['/console/o/acme/clusters', false, '../../'],
+for (const [path, endsInSlash] of [
+  ['/console', false],
+  ['/console', true],
+  ['/console/o', false],
+  ['/console/o', true],
+  ['/console/o/acme/clusters', false],
 ] as const)
   test(`the document at ${path}${endsInSlash ? '/' : ''} finds its files below any prefix`, (t) => {
     const html = String(answers(path, endsInSlash, undefined)?.body)
     const base = `https://example.com/prefix${path}${endsInSlash ? '/' : ''}`
     const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((found) => found[1] ?? '')
-    const files = loaded.filter((target) => target.startsWith(`${up}files/`))
+    const files = loaded.filter((target) => target.includes('/files/'))
     t.true(files.length > 10)
     for (const file of files) {
       const { pathname } = new URL(file, base)

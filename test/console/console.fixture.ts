@@ -16,8 +16,10 @@ interface OpenedConsole {
 /** One service and one browser, for a file of tests of the console. */
 export interface ConsoleFixture {
   readonly service: TestService
-  /** Creates a user, and returns the password. */
-  addUser(login: string, fullName?: string): Promise<string>
+  /** Of every user. */
+  readonly password: string
+  /** Creates a user. */
+  addUser(login: string, fullName?: string): Promise<void>
   /** Opens a view as a user, who signs in on the page that the console leads to. */
   open(login: string, path: string, options?: BrowserContextOptions): Promise<OpenedConsole>
   stop(): Promise<void>
@@ -41,6 +43,7 @@ export const startConsole = async (
   const sessions = new Map<string, Awaited<ReturnType<Awaited<ReturnType<Browser['newContext']>>['storageState']>>>()
   return {
     service,
+    password,
     async addUser(login, fullName = '') {
       const body = {
         username: login,
@@ -50,7 +53,6 @@ export const startConsole = async (
         must_change_password: false,
       }
       await service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body })
-      return password
     },
     async open(login, path, options = {}) {
       const kept = sessions.get(login)

@@ -1,4 +1,7 @@
 // process: waiting - uses components
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { signInOn } from '../support/browser.ts'
 import { needing } from '../support/components/needing.ts'
 import { startService } from '../support/service.ts'
 import type { ConsoleFixture } from './console.fixture.ts'
@@ -166,12 +169,45 @@ test.serial('the screens of an organization are accessible on each device', asyn
   t.deepEqual(faults, [])
 })
 
+test.serial('the console and its sign-in work below the path of a reverse proxy', async (t) => {
+  const target = new URL(fixture.service.baseUrl)
+  const proxy = createServer((req, res) => {
+    if (req.url?.startsWith('/platform/') !== true) return void res.writeHead(404).end()
+    const path = req.url.slice('/platform'.length)
+    const sent = request(
+      { host: target.hostname, port: target.port, method: req.method, path, headers: req.headers },
+      (reply) => {
+        res.writeHead(reply.statusCode ?? 502, reply.headers)
+        reply.pipe(res)
+      },
+    )
+    req.pipe(sent)
+  })
+  await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve))
+  const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/platform`
+  const { page, problems, expect, close } = await fixture.open('olga', '/console/')
+  await page.context().clearCookies()
+  expect(401)
+  await page.goto(`${base}/console/o/acme/members`)
+  await page.waitForURL(`${base}/sign-in`)
+  await signInOn(page, 'olga', fixture.password)
+  await page.waitForURL(`${base}/console/o/acme/members`)
+  await page.getByRole('cell', { name: 'Olga Owner' }).waitFor()
+  await page.getByRole('link', { name: 'Teams' }).click()
+  await page.getByRole('link', { name: 'Owners' }).waitFor()
+  t.is(page.url(), `${base}/console/o/acme/teams`)
+  t.deepEqual(problems, [])
+  await close()
+  proxy.closeAllConnections()
+  proxy.close()
+})
+
 test.serial('MOORAGE_CONSOLE=off removes the console and nothing else', async (t) => {
   const service = await startService({ settings: { MOORAGE_CONSOLE: 'off' } })
   const headers = { accept: 'text/html' }
   t.is((await service.send('GET', '/console', { headers })).status, 404)
   t.false((await service.send('GET', '/', { headers })).text.includes('/console/'))
   t.is((await service.send('GET', '/api/v1/user', { token: service.adminToken })).status, 200)
-  t.true((await fixture.service.send('GET', '/', { headers })).text.includes('href="/console/"'))
+  t.true((await fixture.service.send('GET', '/', { headers })).text.includes('href="./console/"'))
   await service.stop()
 })

@@ -179,7 +179,7 @@ test('the start page escapes, and its policy admits its one style by hash', (t) 
   const answer = pages.frontend('/anything', 'http://h:1/<script>"', {})
   if (answer === undefined) return t.fail()
   const html = textOf(answer)
-  t.deepEqual(html.match(/<script[^>]*>/g), ['<script type="module" src="/account/start.js">'])
+  t.deepEqual(html.match(/<script[^>]*>/g), ['<script type="module" src="./account/start.js">'])
   t.true(html.includes('http://h:1/&#60;script&#62;&#34;'))
   const style = /<style>([\s\S]*)<\/style>/.exec(html)?.[1] ?? ''
   const source = `'sha256-${createHash('sha256').update(style).digest('base64')}'`

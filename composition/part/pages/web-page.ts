@@ -36,10 +36,17 @@ const partial = (name: string): string => {
 
 /**
  * Returns a template as HTML. `{{name}}` inserts a value as text, also in attributes; `{{> name}}` inserts a template
- * of the service; `{{#list}}` repeats for each element. Throws if there is no such template.
+ * of the service; `{{#list}}` repeats for each element; `{{up}}` is the way to the root of the host. Throws if there is
+ * no such template.
  */
 export const renderTemplate = (template: string, values: Readonly<Record<string, unknown>> = {}): string => {
-  const shared = { icon, style: pageStyle, version: releaseVersion, scopeCategories: scopeCategories.join(' ') }
+  const shared = {
+    up: '/',
+    icon,
+    style: pageStyle,
+    version: releaseVersion,
+    scopeCategories: scopeCategories.join(' '),
+  }
   return mustache.render(template, { ...shared, ...values }, partial, { escape: escapeHtml })
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { getOrMake } from '../../../../core/kernel/cache.ts'
 import { toWireJson } from '../../../../core/kernel/json.ts'
 import type { Answer } from '../answer/packed-answer.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
@@ -13,6 +14,7 @@ import { qualityOf } from '../request/preferences.ts'
 import type { PackedAnswer } from '../answer/packed-answer.ts'
 import { packedAnswer, staticAnswer } from '../answer/packed-answer.ts'
 import { makeSites } from './sites.ts'
+import { wayUp } from './way-up.ts'
 
 /** Reports whether a client explicitly prefers HTML to JSON. */
 const prefersHtml = (accept: string | undefined): boolean =>
@@ -47,8 +49,8 @@ const textAt = (file: URL): string => readFileSync(file, 'utf8')
  * Returns the answer of a page. It must not be cached, since the address may contain a code. The page itself contains
  * nothing of a request, and no secret.
  */
-const pageAnswer = ({ name, title, template }: WebPage): PackedAnswer =>
-  packedAnswer('text/html; charset=utf-8', renderTemplate(textAt(template), { name, title }), {
+const pageAnswer = ({ name, title, template }: WebPage, up: string): PackedAnswer =>
+  packedAnswer('text/html; charset=utf-8', renderTemplate(textAt(template), { name, title, up }), {
     'Cache-Control': 'no-store',
     'Content-Security-Policy': accountPolicy,
   })
@@ -57,7 +59,7 @@ const pageAnswer = ({ name, title, template }: WebPage): PackedAnswer =>
 export const pageProblems = (pages: readonly WebPage[]): readonly string[] =>
   pages.flatMap((page) => {
     try {
-      pageAnswer(page)
+      pageAnswer(page, './')
       textAt(page.script)
       return []
     } catch (cause) {
@@ -69,18 +71,26 @@ export const pageProblems = (pages: readonly WebPage[]): readonly string[] =>
  * Returns the pages of parts, among them those that mails link to and the sign-in page, and their scripts, by path.
  * They are ordinary clients of the API: opening a page changes nothing.
  */
-const makePartPages = (pages: readonly WebPage[]): ((path: string) => PackedAnswer | undefined) => {
-  const answers = new Map<string, PackedAnswer>()
+const makePartPages = (
+  pages: readonly WebPage[],
+): ((path: string, endsInSlash: boolean) => PackedAnswer | undefined) => {
+  const scripts = new Map<string, PackedAnswer>()
+  const atPath = new Map<string, WebPage>()
+  const made = new Map<string, PackedAnswer>()
   const addScript = (name: string, source: string): void =>
-    void answers.set(`${scriptPrefix}${name}`, packedAnswer('text/javascript; charset=utf-8', source))
+    void scripts.set(`${scriptPrefix}${name}`, packedAnswer('text/javascript; charset=utf-8', source))
   for (const [name, source] of Object.entries(sharedScripts)) addScript(name, source)
   for (const page of pages) {
-    const answer = pageAnswer(page)
-    answers.set(`/${page.name}`, answer)
-    if (page.at !== undefined) answers.set(page.at, answer)
+    atPath.set(`/${page.name}`, page)
+    if (page.at !== undefined) atPath.set(page.at, page)
     addScript(`${page.name}.js`, textAt(page.script))
   }
-  return (path) => answers.get(path) ?? answers.get(path.replace(/\/[1-9]\d{0,15}(?=\/|$)/, '/{id}'))
+  return (path, endsInSlash) => {
+    const page = atPath.get(path) ?? atPath.get(path.replace(/\/[1-9]\d{0,15}(?=\/|$)/, '/{id}'))
+    if (page === undefined) return scripts.get(path)
+    const up = wayUp(path, endsInSlash)
+    return getOrMake(made, `${page.name} ${up}`, () => pageAnswer(page, up))
+  }
 }
 
 /**
@@ -88,8 +98,8 @@ const makePartPages = (pages: readonly WebPage[]): ((path: string) => PackedAnsw
  * finds the way, a program the error. `ownUrl` is the address of the service,
  * `sites` are those that it has.
  */
-const startPage = (path: string, ownUrl: string, sites: readonly StaticSite[]): Answer => {
-  const page = staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl, sites }), {
+const startPage = (path: string, up: string, ownUrl: string, sites: readonly StaticSite[]): Answer => {
+  const page = staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl, sites, up }), {
     'Content-Security-Policy': accountPolicy,
     Vary: 'Accept',
   })
@@ -171,8 +181,10 @@ export const makePages = (
     documentation: (path, headers, query) =>
       packed(path, headers.accept, query.get('tag'))?.(headers['accept-encoding']),
     frontend: (path, ownUrl, headers, endsInSlash = false) =>
-      partPages(path)?.(headers['accept-encoding']) ??
+      partPages(path, endsInSlash)?.(headers['accept-encoding']) ??
       ofSites(path, endsInSlash, headers['accept-encoding']) ??
-      (noPage.test(path) || expectsApi(path, headers.accept) ? undefined : startPage(path, ownUrl, sites)),
+      (noPage.test(path) || expectsApi(path, headers.accept)
+        ? undefined
+        : startPage(path, wayUp(path, endsInSlash), ownUrl, sites)),
   }
 }

@@ -2,6 +2,7 @@ import { getOrMake } from '../../../../core/kernel/cache.ts'
 import type { LoadedSite, StaticSite } from '../../../part/pages/static-site.ts'
 import type { Answer, PackedAnswer } from '../answer/packed-answer.ts'
 import { packedAnswer } from '../answer/packed-answer.ts'
+import { wayUp } from './way-up.ts'
 
 /** Of a document whose scripts and styles are files of this service. */
 const policy = [
@@ -37,7 +38,6 @@ const ready = ({ files, document }: LoadedSite): ReadySite => {
       getOrMake(documents, up, () =>
         packedAnswer('text/html; charset=utf-8', document(up), {
           'Content-Security-Policy': policy,
-          'Referrer-Policy': 'same-origin',
         }),
       ),
   }
@@ -61,9 +61,6 @@ export const makeSites = (
     if (site === undefined || words.length > mostWords) return undefined
     const { files, document } = getOrMake(loaded, root, () => ready(site.load()))
     if (words[0] === 'files' && words.length === 2) return files.get(words[1] ?? '')?.(acceptEncoding)
-    // From `/console` the files are in `console/`, from `/console/` and `/console/a` in `./`, from `/console/a/` in `../`.
-    const depth = words.length + (endsInSlash ? 1 : 0)
-    const up = depth === 0 ? `${root}/` : depth === 1 ? './' : '../'.repeat(depth - 1)
-    return document(up)(acceptEncoding)
+    return document(`${wayUp(path, endsInSlash)}${root}/`)(acceptEncoding)
   }
 }

@@ -1,4 +1,7 @@
 /** The module that all scripts of the account pages share. Texts from the service are shown as text, never as HTML. */
+/** The path of the root of the host, also below the path of a reverse proxy. */
+export const root = new URL(import.meta.url).pathname.replace(/(?:account|api\/v1\/docs)\/kit\.js$/, '')
+
 export const byId = (id) => document.getElementById(id)
 
 /** Returns the value that a change with the session cookie must carry. */
@@ -29,7 +32,7 @@ export const ask = async (method, path, body) => {
   if (method !== 'GET' && token !== undefined) headers['X-Csrf-Token'] = token
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   try {
-    const reply = await fetch('/api/v1' + path, {
+    const reply = await fetch(root + 'api/v1' + path, {
       method,
       headers,
       cache: 'no-store',

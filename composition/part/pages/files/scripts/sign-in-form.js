@@ -1,4 +1,4 @@
-import { ask, byId, onSubmit, showOnly, tell } from './kit.js'
+import { ask, byId, onSubmit, root, showOnly, tell } from './kit.js'
 import { endAutofill, hasPasskeySupport, offerByAutofill, onPress, usePasskey } from './passkeys.js'
 
 const parts = ['sign-in-form', 'code-form', 'change-form']
@@ -32,27 +32,28 @@ export const beginAt = async (id, body = {}, path = '/user/oauth2/' + id) => {
   return undefined
 }
 
-/** Returns where the sign-in began if it matches; an empty text otherwise. Forgets it. */
-const takeWaiting = (pattern) => {
+/** Returns where the sign-in began if `isExpected`; an empty text otherwise. Forgets it. */
+const takeWaiting = (isExpected) => {
   const waiting = sessionStorage.getItem('moorage-continue') ?? ''
   sessionStorage.removeItem('moorage-continue')
-  return pattern.test(waiting) ? waiting : ''
+  return isExpected(waiting) ? waiting : ''
 }
 
-/** A view of the console, also below the path of a reverse proxy. */
-const consoleView = /^\/(?:[\w.-]+\/)*console(?:[/?]|$)/
+/** Whether an address of this service is a path or below it. */
+const isBelow = (path) => (waiting) =>
+  waiting.startsWith(root + path) && /^(?:[/?]|$)/.test(waiting.slice(root.length + path.length))
 
 /** Returns to the view of the console that asked to sign in. Reports whether there is one. */
 export const returnToConsole = () => {
-  const view = takeWaiting(consoleView)
+  const view = takeWaiting(isBelow('console'))
   if (view !== '') location.replace(view)
   return view !== ''
 }
 
 /** Continues with the account, where a link was asked for, or where the sign-in began: with an application, or alone. */
 export const continueAfterProvider = ({ json }) => {
-  const waiting = takeWaiting(new RegExp(`^/authorize\\?|${consoleView.source}`))
-  location.replace(json.is_link ? '/account' : waiting || '/sign-in')
+  const waiting = takeWaiting((each) => isBelow('console')(each) || isBelow('authorize')(each))
+  location.replace(json.is_link ? root + 'account' : waiting || root + 'sign-in')
 }
 
 /** Lets the form of the code, or a passkey, complete a sign-in with an identity provider. */

@@ -1,4 +1,4 @@
-import { addCopyButtons, ask, byId, csrfToken } from './kit.js'
+import { addCopyButtons, ask, byId, csrfToken, root } from './kit.js'
 
 addCopyButtons()
 
@@ -8,7 +8,7 @@ const { status, json } =
 if (status === 200) {
   byId('caller').textContent = 'Signed in as ' + json.name + '.'
   const [link, text] = byId('entrance').children
-  link.href = '/account'
+  link.href = root + 'account'
   link.textContent = 'Your account'
   text.textContent = 'Profile, password, second factor, tokens and sessions'
 }
