@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { leaveQuestion } from './kit/address.js'
-import { applyBrand } from './kit/brand.js'
+import { applyBrand } from './brand.js'
 import { asApiError } from './kit/client.js'
 import { html, useValue } from './kit/html.js'
 import { Placeholder, Problem } from './kit/resource.js'

@@ -51,15 +51,3 @@ export const Time = ({ value, as = 'time', none = texts.format.never }) => {
   const text = as === 'ago' ? ago(time) : as === 'day' ? dateOnly.format(time) : dateTime.format(time)
   return html`<time datetime=${time.toISOString()} title=${utc(time)}>${text}</time>`
 }
-
-/** @param {number} bytes */
-export const size = (bytes) => {
-  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
-  let at = 0
-  let value = bytes
-  while (value >= 1024 && at < names.length - 1) {
-    value /= 1024
-    at++
-  }
-  return `${number(Math.round(value * 10) / 10)} ${names[at]}`
-}

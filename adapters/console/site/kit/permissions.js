@@ -58,7 +58,7 @@ const relationsOn = (org, object) => {
  * @param {ObjectKey[]} objects at most 500
  * @returns {ReadonlyMap<string, ReadonlySet<string>> | undefined}
  */
-export const useRights = (org, objects) => {
+const useRights = (org, objects) => {
   const key = `${org} ${objects.map(({ objectType, objectID }) => `${objectType}/${objectID}`).join(' ')}`
   const [state, setState] = useState(
     /** @type {{ key: string, rights: ReadonlyMap<string, ReadonlySet<string>> } | undefined} */ (undefined),

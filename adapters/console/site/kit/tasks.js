@@ -16,7 +16,7 @@ import { Problem, useResource } from './resource.js'
 const mostLines = 200
 
 /** @param {Schemas['Task'] | undefined} task */
-export const isUnfinished = (task) => task?.state === 'queued' || task?.state === 'running'
+const isUnfinished = (task) => task?.state === 'queued' || task?.state === 'running'
 
 /** A word for the state of a task, with its colour. @param {{ state: Schemas['Task']['state'] }} props */
 export const TaskState = ({ state }) => {

@@ -8,7 +8,7 @@ import { ApiError, refusalOf, send } from '../kit/client.js'
  */
 
 /** At most so many objects of a kind are read. */
-export const mostObjects = 500
+const mostObjects = 500
 
 /** @param {unknown} value @returns {KubernetesObject[]} */
 const objectsIn = (value) => {
