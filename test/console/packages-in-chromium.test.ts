@@ -64,17 +64,18 @@ test.serial('a chart is found, previewed, installed, upgraded and rolled back', 
   await page.locator('dialog').getByRole('button', { name: 'Add a repository' }).click()
   await page.getByRole('link', { name: 'harbour' }).click()
   await page.getByRole('link', { name: 'anchor' }).click()
-  await page.getByLabel('Version').selectOption('1.0.0')
-  await page.getByLabel('Depth').fill('25')
+  await page.getByLabel('Version', { exact: true }).selectOption('1.0.0')
+  await page.getByLabel('Depth', { exact: true }).fill('25')
   await page.getByLabel('Namespace', { exact: false }).first().fill('default')
   await page.getByLabel('More values, as YAML').fill('rope:\n  color: blue\n')
 
   await page.getByRole('button', { name: 'Show what would change' }).click()
   await page.getByText('+  depth: "25"').waitFor()
   await page.getByText('+  color: blue').waitFor()
+  const previewed = page.url()
   await page.getByRole('button', { name: 'Install', exact: true }).click()
   // The progress survives a reload: the task is in the address.
-  await page.waitForURL(/task=/)
+  await page.waitForURL((url) => url.href !== previewed)
   await page.reload()
   await page.locator('.task .badge', { hasText: 'Succeeded' }).waitFor()
 

@@ -77,7 +77,7 @@ story(
 )
 
 story(
-  'a viewer reads a contract and is told what they may not do',
+  'a viewer reads a contract and sees what they may not do',
   ['nadia', '/console/o/northwind/contracts/1', phone],
   async (page, t) => {
     await page.getByText('You may not bind clusters.').waitFor()

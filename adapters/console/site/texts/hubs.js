@@ -24,7 +24,7 @@ export const hubsTexts = {
     add: 'Add a spoke',
     how: 'How the cluster joins',
     byImported: 'An imported cluster',
-    byCommand: 'A command that somebody runs on the cluster',
+    byCommand: 'A command that a person runs on the cluster',
     name: 'Name of the spoke',
     commandHint: 'Lower-case letters, digits and hyphens.',
     makeCommand: 'Make the command',
