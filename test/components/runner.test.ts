@@ -159,6 +159,7 @@ test('a full run omits only slow tests', (t) => {
     'test/backup/faults/other-places.test.ts',
     'test/client-orgs/killed.test.ts',
     'test/composition/installed-part.test.ts',
+    'test/console/packages-in-chromium.test.ts',
     'test/console/stories.test.ts',
     'test/deployment/chart.test.ts',
     'test/deployment/container.test.ts',

@@ -16,6 +16,7 @@ const onlySlow = [
   'test/backup/faults/',
   'test/client-orgs/killed',
   'test/composition/installed-part.',
+  'test/console/packages-in-chromium',
   'test/console/stories',
   'test/deployment/',
   'test/faults/killed-worker',
