@@ -85,6 +85,11 @@ const seedOrganizations: DemoSeeder = async ({ vendor, customers, send, tell }) 
       readonly id: number
     }
     await send('PUT', `/teams/${onCall.id}/members/${people.at(-1)?.login ?? ''}`)
+    await send('POST', `/orgs/${name}/robots`, {
+      name: 'deployer',
+      description: 'Rolls out from the pipeline',
+      team_ids: [onCall.id],
+    })
   }
 }
 

@@ -57,7 +57,7 @@ export const texts = {
     keepMine: 'Keep mine, to save it over that',
   },
   dialog: {
-    lost: 'This cannot be undone. You lose:',
+    lost: 'This cannot be undone. What is lost:',
     typeName: 'Type {name} to confirm',
   },
   list: {
