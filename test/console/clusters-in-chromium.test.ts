@@ -12,7 +12,8 @@ let cluster: FakeKubernetes
 let token: string
 test.before(async () => {
   cluster = await startCluster()
-  fixture = await startConsole()
+  // The smallest deployment: no contracts, no usage.
+  fixture = await startConsole({ MOORAGE_DEPLOYMENT_TYPE: 'SelfHosted', MOORAGE_BILLING_ENABLED: 'false' })
   await fixture.addUser('carl', 'Carl Cluster')
   token = await fixture.service.tokenFor('carl')
   await fixture.service.send('POST', '/api/v1/orgs', { token, body: { username: 'acme' } })
@@ -99,6 +100,7 @@ test.serial('a connection that is cut is reported, and the list is read when it 
 
 test.serial('the screens of clusters are accessible on each device', async (t) => {
   const faults = await faultsOfViews(fixture, 'carl', [
+    ['/console/', heading('Needs attention')],
     ['/console/o/acme/clusters', cell('Number one')],
     ['/console/o/acme/import-cluster', heading('Make a kubeconfig')],
     ['/console/o/acme/clusters/one', heading('Capabilities')],

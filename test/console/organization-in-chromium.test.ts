@@ -47,6 +47,16 @@ test.serial('an action that the caller may not take is explained', async (t) => 
   await close()
 })
 
+test.serial('the home screen asks for nothing that the caller may not see', async (t) => {
+  await fixture.addUser('vic')
+  const token = await fixture.service.tokenFor('olga')
+  await fixture.service.send('PUT', '/api/v1/orgs/acme/memberships/vic', { token, body: { role: 'member' } })
+  const { page, problems, close } = await fixture.open('vic', '/console/')
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
+  t.deepEqual(problems, [])
+  await close()
+})
+
 test.serial('a member is removed after their name is typed', async (t) => {
   await fixture.addUser('gone')
   const token = await fixture.service.tokenFor('olga')

@@ -31,11 +31,13 @@ const flush = async () => {
 }
 
 /**
- * @param {string} org
+ * Returns the relations of the caller to an object.
+ *
+ * @param {string} org the name of the account
  * @param {ObjectKey} object
  * @returns {Promise<ReadonlySet<string>>}
  */
-const relationsOn = (org, object) => {
+export const relationsOn = (org, object) => {
   const key = `${org}/${object.objectType}/${object.objectID}`
   const kept = known.get(key)
   if (kept !== undefined && Date.now() - kept.at < keptMs) return kept.relations

@@ -4,12 +4,13 @@ import { Time, timeOf } from '../kit/format.js'
 import { html } from '../kit/html.js'
 import { Icon } from '../kit/icons.js'
 import { Page } from '../kit/page.js'
+import { relationsOn } from '../kit/permissions.js'
 import { loaded, useResource } from '../kit/resource.js'
 import { TaskState } from '../kit/tasks.js'
 import { fill, texts } from '../texts.js'
 
 /**
- * @import { AccountFacts, ScreenProps, SessionFacts } from 'api-shapes'
+ * @import { AccountFacts, ScreenProps } from 'api-shapes'
  */
 
 const text = texts.home
@@ -22,30 +23,31 @@ const soonDays = 60
 
 /** @typedef {{ id: string, kind: 'bad' | 'warn', title: string, detail: string, to: string, at: string | number }} Matter */
 
-/** Returns the items of a list, or none where the caller may not read it. @template T @param {Promise<{ data: T[] }>} asked */
-const orNone = async (asked) => {
-  try {
-    return (await asked).data
-  } catch (error) {
-    if (error instanceof DOMException) throw error
-    return []
-  }
-}
+/** Returns the items of a list, or none where the caller may not read it. @template T @param {boolean | undefined} isAllowed @param {() => Promise<{ data: T[] }>} ask */
+const ifAllowed = async (isAllowed, ask) => (isAllowed === true ? (await ask()).data : [])
 
 /** Clusters in these phases need nothing. */
 const restful = ['Active', 'Registered', 'Importing', 'Connecting', '']
 
 /**
+ * Reads what the caller may see of an account. A part that the deployment does not have gives no relations.
+ *
  * @param {AccountFacts} account
- * @param {SessionFacts} session
  * @param {AbortSignal} signal
  */
-const readAccount = async ({ name, isOrganization }, session, signal) => {
+const readAccount = async ({ id, name, isOrganization }, signal) => {
+  const rights = await relationsOn(name, { objectType: isOrganization ? 'organization' : 'user', objectID: id })
   const [clusters, contracts, tasks, invitations] = await Promise.all([
-    orNone(get('/clustersv2/{owner}', { path: { owner: name }, signal })),
-    orNone(get('/user/contracts', { query: { org: name }, signal })),
-    orNone(get('/tasks', { query: { account: name, limit: 20 }, signal })),
-    isOrganization ? orNone(get('/orgs/{orgname}/invitations', { path: { orgname: name }, signal })) : [],
+    ifAllowed(!isOrganization || rights.has('can_list_clusters'), () =>
+      get('/clustersv2/{owner}', { path: { owner: name }, signal }),
+    ),
+    ifAllowed(rights.has('can_view_contracts'), () => get('/user/contracts', { query: { org: name }, signal })),
+    ifAllowed(!isOrganization || rights.has('can_view_tasks'), () =>
+      get('/tasks', { query: { account: name, limit: 20 }, signal }),
+    ),
+    ifAllowed(rights.has('can_add_member'), () =>
+      get('/orgs/{orgname}/invitations', { path: { orgname: name }, signal }),
+    ),
   ])
   return { name, clusters, contracts, tasks, invitations }
 }
@@ -101,9 +103,7 @@ const Figure = ({ to, value, label }) => html`
 /** @param {ScreenProps} props */
 export const screen = ({ session }) => {
   const accounts = session.accounts.slice(0, mostAccounts)
-  const resource = useResource('home', (signal) =>
-    Promise.all(accounts.map((account) => readAccount(account, session, signal))),
-  )
+  const resource = useResource('home', (signal) => Promise.all(accounts.map((account) => readAccount(account, signal))))
   return html`
     <${Page} title=${fill(text.greeting, { name: session.user.full_name || session.user.login })} lead=${text.lead}>
       ${loaded(resource, (read) => {
