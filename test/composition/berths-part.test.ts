@@ -115,7 +115,7 @@ test.serial('the port of ours that the part replaces, its metrics and its job', 
 test.serial('its page and its script are served, and its tag is in the description', async (t) => {
   const page = await service.send('GET', '/berths')
   t.is(page.status, 200)
-  t.regex(page.text, /<title>Berths - Moorage<\/title>\n<script type="module" src="\/account\/berths\.js">/)
+  t.regex(page.text, /<title>Berths - Moorage<\/title>\n<script type="module" src="\.\/account\/berths\.js">/)
   t.regex(page.text, /id="message"/)
   t.true(String(page.headers['content-security-policy']).includes("script-src 'self'"))
   const script = await service.send('GET', '/account/berths.js')
