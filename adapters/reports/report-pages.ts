@@ -1,4 +1,4 @@
-import type { ReportChart, ReportColumn, ReportSummary } from '../../core/usage/reports/ports.ts'
+import type { ReportChart, ReportColumn, ReportCover, ReportSummary } from '../../core/usage/reports/ports.ts'
 import { monthNames } from '../../core/usage/types.ts'
 import { internalsOf } from './pdfkit-internals.ts'
 import type { PdfReference } from './pdfkit-internals.ts'
@@ -33,6 +33,29 @@ const logoBox = { width: 180, height: 56 } as const
 export const monthTitle = (month: number): string => `${monthNames[(month % 100) - 1] ?? ''} ${Math.floor(month / 100)}`
 
 const minuteText = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+type Cover = ReportCover & { readonly footer: string; readonly warning: string }
+
+/** Returns the cover of a document; that of a report of usage if it has none of its own. */
+export const coverOf = ({ cover, month, revision, status, generatedAt }: ReportOutline): Cover => {
+  if (cover !== undefined) return { ...cover, footer: `${cover.title}, ${monthTitle(month)}`, warning: '' }
+  const isFinal = status === 'final'
+  return {
+    title: 'Usage report',
+    figures: [
+      ['Status', isFinal ? 'Final' : 'Provisional'],
+      ['Revision', String(revision)],
+      ['Computed at', minuteText(generatedAt)],
+    ],
+    summaries: [],
+    footnote:
+      'Days and months are those of UTC. A core-month is one core for every second of this month; a ' +
+      'GiB-month is one GiB likewise.',
+    notes: [],
+    footer: `${monthTitle(month)}, revision ${revision}, ${status}`,
+    warning: isFinal ? '' : 'The figures of a provisional report can change until it is final.',
+  }
+}
 
 interface PlacedColumn extends ReportColumn {
   readonly x: number
@@ -122,7 +145,7 @@ export class ReportPages {
     this.#document.beginPage()
     this.#pages += 1
     this.#y = page.top
-    const { ownerName, month, revision, status } = this.#outline
+    const { ownerName } = this.#outline
     const y = page.height - 26
     const isCover = this.#pages === 1
     const count = internalsOf(this.#document).page
@@ -134,13 +157,7 @@ export class ReportPages {
       filled(page.left, y - 12, page.right - page.left, 0.5),
       grey,
     ]
-    parts.push(
-      this.#typesetter.line(
-        `${monthTitle(month)}, revision ${revision}, ${status}`,
-        { x: page.left, y, room: 200 },
-        footerText,
-      ),
-    )
+    parts.push(this.#typesetter.line(coverOf(this.#outline).footer, { x: page.left, y, room: 200 }, footerText))
     parts.push(this.#typesetter.line(ownerName, { x: page.left + 220, y, room: 400 }, footerText))
     parts.push(
       this.#typesetter.line(`Page ${this.#pages} of`, { x: page.right - 120, y, room: 97, align: 'right' }, footerText),
@@ -173,24 +190,28 @@ export class ReportPages {
     this.#logo()
     await this.#coverHead()
     await this.#summaries()
-    await this.#room(footnoteHeight)
-    this.#text(
-      'P',
-      'Days and months are those of UTC. A core-month is one core for every second of this month; a ' +
-        'GiB-month is one GiB likewise.',
-      { x: page.left, y: this.#y + 11, room: page.right - page.left },
-      { weight: 'regular', size: 8 },
-      grey,
-    )
-    this.#y += 24
+    const { footnote, notes } = coverOf(this.#outline)
+    for (const note of [footnote, ...notes]) {
+      await this.#room(footnoteHeight)
+      this.#text(
+        'P',
+        note,
+        { x: page.left, y: this.#y + 11, room: page.right - page.left },
+        { weight: 'regular', size: 8 },
+        grey,
+      )
+      this.#y += 12
+    }
+    this.#y += 12
     this.#document.endElement()
   }
 
   /** Whose report it is, of which month, and how final. */
   async #coverHead(): Promise<void> {
-    const { ownerName, month, revision, status, generatedAt } = this.#outline
+    const { ownerName, month } = this.#outline
+    const { title, figures, warning } = coverOf(this.#outline)
     const room = page.right - page.left
-    this.#text('H1', 'Usage report', { x: page.left, y: 126, room }, { weight: 'bold', size: 26 }, this.#palette.text)
+    this.#text('H1', title, { x: page.left, y: 126, room }, { weight: 'bold', size: 26 }, this.#palette.text)
     // A long name is set smaller, as long as it can be read.
     const size = Math.max(11, Math.min(20, (20 * room) / this.#typesetter.width(ownerName, 'regular', 20)))
     this.#y = 0
@@ -204,19 +225,9 @@ export class ReportPages {
     this.#y += 176
     this.#text('P', monthTitle(month), { x: page.left, y: this.#y, room }, { weight: 'regular', size: 15 }, grey)
     this.#y += 16
-    await this.#figures([
-      ['Status', status === 'final' ? 'Final' : 'Provisional'],
-      ['Revision', String(revision)],
-      ['Computed at', minuteText(generatedAt)],
-    ])
-    if (status !== 'final') {
-      this.#text(
-        'P',
-        'The figures of a provisional report can change until it is final.',
-        { x: page.left, y: this.#y + 4, room },
-        { weight: 'regular', size: 9 },
-        grey,
-      )
+    await this.#figures(figures)
+    if (warning !== '') {
+      this.#text('P', warning, { x: page.left, y: this.#y + 4, room }, { weight: 'regular', size: 9 }, grey)
       this.#y += 16
     }
   }
@@ -224,8 +235,9 @@ export class ReportPages {
   /** What each section adds up to. */
   async #summaries(): Promise<void> {
     const { sections } = this.#outline
-    for (const [index, section] of sections.entries()) {
-      const isLast = index === sections.length - 1
+    const shown = [...coverOf(this.#outline).summaries, ...sections]
+    for (const [index, section] of shown.entries()) {
+      const isLast = index === shown.length - 1
       await this.#room(summaryHeight(section.summary) + (isLast ? footnoteHeight : 0))
       this.#y += 6
       await this.#summary(section.title, section.summary)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ReportJob, ThreadAnswer, ThreadAsks } from './pdf-renderer.ts'
-import { monthTitle, ReportPages } from './report-pages.ts'
+import { coverOf, monthTitle, ReportPages } from './report-pages.ts'
 import { page } from './report-style.ts'
 import { TaggedDocument } from './tagged-document.ts'
 
@@ -15,7 +15,8 @@ export const writeReport = async ({ outline, port }: ReportJob): Promise<void> =
     const [received] = (await answer) as { readonly answer: ThreadAnswer }[]
     return received?.answer
   }
-  const title = `Usage report, ${outline.ownerName}, ${monthTitle(outline.month)}`
+  const cover = coverOf(outline)
+  const title = `${cover.title}, ${outline.ownerName}, ${monthTitle(outline.month)}`
   const document = new TaggedDocument({
     size: [page.width, page.height],
     margin: 0,
@@ -24,7 +25,7 @@ export const writeReport = async ({ outline, port }: ReportJob): Promise<void> =
     info: {
       Title: title,
       Author: outline.ownerName,
-      Subject: `Revision ${outline.revision}, ${outline.status}`,
+      Subject: outline.cover === undefined ? `Revision ${outline.revision}, ${outline.status}` : cover.title,
       Producer: 'Moorage',
       Creator: 'Moorage',
       CreationDate: outline.generatedAt,

@@ -1,4 +1,4 @@
-import type { Contract } from '../contracts/types.ts'
+import type { Contract, ContractId } from '../contracts/types.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import { portKey } from '../kernel/port-key.ts'
 import type { MonthBounds } from './month.ts'
@@ -69,3 +69,34 @@ export interface UsageOverviewStore {
   removeIntake(beforeDay: number, refusedBefore: Date): Promise<void>
 }
 export const UsageOverviewStorePort = portKey<UsageOverviewStore>('usage.UsageOverviewStore')
+
+/** What is billed of a product to a contract in a month, in units of the month with three decimals: `12.340`. */
+export interface BilledProductUse {
+  readonly contractId: ContractId
+  readonly contractName: string
+  readonly product: UsageProduct
+  /** In which the contract covered the product, within the month and until now. */
+  readonly seconds: number
+  readonly prod: { readonly cpu: string; readonly memory: string }
+  readonly nonProd: { readonly cpu: string; readonly memory: string }
+}
+
+/** What is billed of months, by contract and product. */
+export interface BilledUse {
+  /** Returns what the newest revision of a month says, with the figures of its report; undefined if there is none. */
+  closed(
+    ownerId: AccountId,
+    month: MonthKey,
+  ): Promise<{ readonly month: UsageMonth; readonly uses: readonly BilledProductUse[] } | undefined>
+  /**
+   * Computes the running month so far. Undefined if the account has more than `mostObjects` objects. Throws the reason
+   * of the signal if it is aborted.
+   */
+  running(
+    ownerId: AccountId,
+    now: Date,
+    signal: AbortSignal,
+    mostObjects?: number,
+  ): Promise<readonly BilledProductUse[] | undefined>
+}
+export const BilledUsePort = portKey<BilledUse>('usage.BilledUse')

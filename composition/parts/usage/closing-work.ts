@@ -12,7 +12,8 @@ import { makeMonthWork } from '../../../core/usage/months/month-work.ts'
 import { makeSqlBrandingStore } from '../../../adapters/sql/kernel/site-store.ts'
 import { makeSqlOwnerNames, makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-store.ts'
 import { plainBranding } from '../../../core/platform/branding.ts'
-import type { ReportRenderer } from '../../../core/usage/reports/ports.ts'
+import type { BrandingStore } from '../../../core/platform/ports.ts'
+import type { ReportFrame, ReportRenderer } from '../../../core/usage/reports/ports.ts'
 import { makeWriteReport } from '../../../core/usage/reports/month-report.ts'
 
 export const sha256 = (): RunningDigest => {
@@ -65,16 +66,17 @@ export const resultOf = <Result>(end: Ended<Result>): Result => {
 const pictureIn = (dataUrl: string): Uint8Array | undefined =>
   dataUrl === '' ? undefined : new Uint8Array(Buffer.from(dataUrl.slice(dataUrl.indexOf(',') + 1), 'base64'))
 
+/** Returns how the look of documents is read. */
+export const brandingOf =
+  (branding: Pick<BrandingStore, 'read'>): ReportFrame['branding'] =>
+  async () => {
+    const { logo, primaryColor } = (await branding.read()) ?? plainBranding
+    return { logo: pictureIn(logo), color: primaryColor }
+  }
+
 /** Composes the writing of reports on a database. */
 export const makeReportWork = (db: SqlDatabase, renderer: ReportRenderer): MonthReport => {
-  const branding = makeSqlBrandingStore(db)(db)
-  const frame = {
-    nameOf: makeSqlOwnerNames(db),
-    async branding() {
-      const { logo, primaryColor } = (await branding.read()) ?? plainBranding
-      return { logo: pictureIn(logo), color: primaryColor }
-    },
-  }
+  const frame = { nameOf: makeSqlOwnerNames(db), branding: brandingOf(makeSqlBrandingStore(db)(db)) }
   return {
     write: makeWriteReport({
       views: makeSqlUsageViewStore(db)(db),

@@ -35,7 +35,10 @@ import {
   UsageInputsPort,
 } from '../../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
+import { makeBilledUse } from '../../../core/usage/months/billed-use.ts'
 import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
+import { BilledUsePort } from '../../../core/usage/overview-ports.ts'
+import { UsageViewStorePort } from '../../../core/usage/views/ports.ts'
 import { databaseOptionsOf } from '../../part/runtime-settings.ts'
 import { BindMailOutboxPort } from '../mail/part.ts'
 import type { ClosingProcess } from './closing-process.ts'
@@ -128,6 +131,7 @@ export const monthBindings = (boot: Boot): readonly Binding[] => {
   const finalMonths = lazily(() => makeSqlFinalMonthOutbox(database))
   return [
     bind(UsageInputsPort, {}, () => makeSqlUsageInputs(database)),
+    bind(BilledUsePort, { inputs: UsageInputsPort, views: UsageViewStorePort }, makeBilledUse),
     bind(MonthStorePort, {}, () => months()(database)),
     bind(ConsumptionStorePort, {}, () => consumption()(database)),
     bind(FinalMonthOutboxPort, {}, () => finalMonths()(database)),

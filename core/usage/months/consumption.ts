@@ -7,11 +7,12 @@ import type { Mail, MailOutbox } from '../../mail/ports.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { portKey } from '../../kernel/port-key.ts'
-import type { MonthKey, UnixSeconds, UsedAmount } from '../types.ts'
+import type { MonthKey, UnixSeconds, UsageProduct, UsedAmount } from '../types.ts'
 import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../amounts.ts'
 import { monthEnd, monthOf, monthStart, monthText } from '../month.ts'
-import type { ConsumptionStore, UsageInputs } from './ports.ts'
+import type { ConsumptionStore, OwnerFacts, UsageInputs } from './ports.ts'
 import { readWindow, segmentsOfCluster } from './cluster-time.ts'
+import type { UsagePiece } from './roll-up.ts'
 import { eachPiece } from './roll-up.ts'
 import { trialsOf, withTrial } from './trials.ts'
 
@@ -59,6 +60,45 @@ interface Consumer {
   readonly signal: AbortSignal
 }
 
+/** What was used in a month so far is read for one owner, and for some of its contracts. */
+interface RunningReading extends Pick<Consumer, 'month' | 'now' | 'signal'> {
+  readonly facts: OwnerFacts
+  readonly isWanted: (contractId: number) => boolean
+}
+
+/**
+ * Takes each piece of what the contracts of one owner have used in a month so far, in production and otherwise. Returns
+ * false if the clusters of the contracts have more than `mostObjects` objects.
+ */
+export const eachRunningPiece = async (
+  inputs: Pick<UsageInputs, 'objectsOf'>,
+  { facts, isWanted, month, now, signal }: RunningReading,
+  mostObjects: number,
+  take: (product: UsageProduct, piece: UsagePiece) => void,
+): Promise<boolean> => {
+  const trials = trialsOf(facts)
+  let count = 0
+  for (const cluster of facts.clusters) {
+    if (!cluster.bindings.some(({ contractId }) => isWanted(contractId))) continue
+    const segments = segmentsOfCluster(cluster, facts.contracts, month, unixSeconds(now) as UnixSeconds)
+    for await (const objects of inputs.objectsOf(cluster.id, readWindow(month))) {
+      signal.throwIfAborted()
+      count += objects.length
+      if (count > mostObjects) return false
+      for (const { object, intervals } of objects)
+        eachPiece(
+          intervals,
+          segments.get(object.product) ?? [],
+          withTrial(object, trials).trialEndsAt,
+          (piece) => isWanted(piece.contractId) && isBilled(piece) && take(object.product, piece),
+        )
+    }
+  }
+  return true
+}
+
+const isBilled = ({ use }: UsagePiece): boolean => use !== 'trial' && use !== 'free'
+
 /**
  * Returns what the contracts of one owner have used in a month so far: production and other use, which are billed.
  * Undefined if their clusters have more than `mostObjects` objects.
@@ -73,32 +113,15 @@ export const consumptionOf = async (
     contracts.map(({ id }) => [id, { cpu: 0n, memory: 0n }]),
   )
   if (first === undefined) return new Map()
-  const window = readWindow(month)
-  const facts = await inputs.factsOf(first.ownerId, window)
-  const trials = trialsOf(facts)
-  let count = 0
-  for (const cluster of facts.clusters) {
-    if (!cluster.bindings.some(({ contractId }) => used.has(contractId))) continue
-    const segments = segmentsOfCluster(cluster, facts.contracts, month, unixSeconds(now) as UnixSeconds)
-    for await (const objects of inputs.objectsOf(cluster.id, window)) {
-      signal.throwIfAborted()
-      count += objects.length
-      if (count > mostObjects) return undefined
-      for (const { object, intervals } of objects) {
-        eachPiece(
-          intervals,
-          segments.get(object.product) ?? [],
-          withTrial(object, trials).trialEndsAt,
-          ({ use, contractId, from, to, milliCpu, memoryMib }) => {
-            const sum = used.get(contractId)
-            if (sum === undefined || use === 'trial' || use === 'free') return
-            sum.cpu += BigInt(milliCpu * (to - from))
-            sum.memory += BigInt(memoryMib * (to - from))
-          },
-        )
-      }
-    }
-  }
+  const facts = await inputs.factsOf(first.ownerId, readWindow(month))
+  const reading = { facts, isWanted: (id: number) => used.has(id), month, now, signal }
+  const isWhole = await eachRunningPiece(inputs, reading, mostObjects, (_, piece) => {
+    const sum = used.get(piece.contractId)
+    if (sum === undefined) return
+    sum.cpu += BigInt(piece.milliCpu * (piece.to - piece.from))
+    sum.memory += BigInt(piece.memoryMib * (piece.to - piece.from))
+  })
+  if (!isWhole) return undefined
   return new Map([...used].map(([id, { cpu, memory }]) => [id, { milliCpuSeconds: cpu, mebibyteSeconds: memory }]))
 }
 

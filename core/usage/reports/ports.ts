@@ -64,9 +64,23 @@ export interface ReportBranding {
   readonly color: string
 }
 
+/** The first page of a document that is no report of usage. */
+export interface ReportCover {
+  readonly title: string
+  /** Name and value, as they are shown. */
+  readonly figures: readonly (readonly [string, string])[]
+  /** Shown before those of the sections. */
+  readonly summaries: readonly { readonly title: string; readonly summary: ReportSummary }[]
+  readonly footnote: string
+  /** Paragraphs at the end of the cover. */
+  readonly notes: readonly string[]
+}
+
 /** What the report of a month shows. */
 export interface ReportContent {
   readonly ownerName: string
+  /** That of a report of usage if it is absent. */
+  readonly cover?: ReportCover
   readonly branding: ReportBranding
   readonly month: MonthKey
   readonly revision: number
