@@ -16,6 +16,7 @@ const ranks = [
   ['client-orgs', 'metrics-proxy'],
   ['contracts'],
   ['usage'],
+  ['rating'],
   ['marketplace'],
   ['reference-names'],
 ]
@@ -26,6 +27,8 @@ const anyOf = (parts) => (parts.length === 0 ? '(?!)' : `(${parts.join('|')})`)
 const npm = (...names) => `node_modules/(@types/)?(${names.join('|')})/`
 const fpTs = npm('fp-ts')
 const ioTs = npm('io-ts')
+/** Exact decimal numbers: no library of a format or of the environment. */
+const bigJs = npm('big.js')
 /** Vendors' packages that an operator installs or not (peerDependenciesMeta: optional). */
 const vendorSdks = npm(
   '@aws-sdk/client-marketplace-metering',
@@ -107,8 +110,15 @@ module.exports = {
       name: 'core-pure',
       comment: 'The core knows no HTTP, SQL or Node: only itself and fp-ts. Declare a port and let an adapter keep it.',
       severity: 'error',
-      from: { path: '^core/' },
+      from: { path: '^core/', pathNot: '^core/rating/money\\.ts$' },
       to: { pathNot: ['^core/', fpTs] },
+    },
+    {
+      name: 'money-exact',
+      comment: 'core/rating/money.ts is the only file of the core with a library for decimal numbers.',
+      severity: 'error',
+      from: { path: '^core/rating/money\\.ts$' },
+      to: { pathNot: ['^core/', fpTs, bigJs] },
     },
     {
       name: 'formats-alone',

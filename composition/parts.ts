@@ -44,6 +44,7 @@ const parts = [
   { load: () => import('./parts/packages/repositories.ts') },
   { load: () => import('./parts/contracts/part.ts'), commands: contractsCommands },
   { load: () => import('./parts/usage/part.ts'), commands: usageCommands },
+  { load: () => import('./parts/rating.ts') },
   { load: () => import('./parts/clouds.ts') },
   { load: () => import('./parts/marketplace/metering.ts') },
   { load: () => import('./parts/marketplace/part.ts'), commands: marketplaceCommands },

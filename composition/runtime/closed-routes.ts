@@ -10,6 +10,7 @@ const settingOf: Readonly<Record<Gate, string>> = {
   'vendor-hosted': 'MOORAGE_DEPLOYMENT_TYPE=VendorHosted',
   'vendor-or-marketplace': 'MOORAGE_DEPLOYMENT_TYPE=VendorHosted, or of a marketplace',
   'billing-enabled': 'MOORAGE_BILLING_ENABLED=true',
+  'vendor-billing': 'MOORAGE_BILLING_ENABLED=true and MOORAGE_DEPLOYMENT_TYPE=VendorHosted',
   'cloud-a-marketplace': 'MOORAGE_DEPLOYMENT_TYPE=CloudAMarketplaceDeployment',
   'cloud-c-marketplace': 'MOORAGE_DEPLOYMENT_TYPE=CloudCMarketplaceDeployment',
   'any-marketplace': 'MOORAGE_DEPLOYMENT_TYPE of a marketplace',

@@ -147,8 +147,6 @@ const lineEnd = '\r\n'
  * apostrophe in front has the text. Each text is quoted: a program that separates by `;` would begin
  * a cell, and a formula, inside of it. Numbers stay as they are in JSON; a list becomes its elements with spaces between,
  * `none` for one without a value.
- *
- * @internal
  */
 export const csvCell = (value: unknown): string => {
   if (value === undefined || value === null) return ''

@@ -20,6 +20,7 @@ export type Gate =
   | 'vendor-hosted'
   | 'vendor-or-marketplace'
   | 'billing-enabled'
+  | 'vendor-billing'
   | 'cloud-a-marketplace'
   | 'cloud-c-marketplace'
   | 'any-marketplace'
@@ -35,6 +36,8 @@ const gateRules: Readonly<Record<Gate, (deployment: Deployment) => boolean>> = {
   'vendor-hosted': (d) => d.type === 'VendorHosted',
   'vendor-or-marketplace': (d) => d.type === 'VendorHosted' || marketplaceTypes.includes(d.type),
   'billing-enabled': (d) => d.billingEnabled,
+  // Elsewhere a marketplace bills, or there are no contracts.
+  'vendor-billing': (d) => d.billingEnabled && d.type === 'VendorHosted',
   'cloud-a-marketplace': (d) => d.type === 'CloudAMarketplaceDeployment',
   'cloud-c-marketplace': (d) => d.type === 'CloudCMarketplaceDeployment',
   'any-marketplace': (d) => marketplaceTypes.includes(d.type),

@@ -75,6 +75,7 @@ for (const type of deploymentTypes)
         [
           ...(type === 'SelfHosted' ? ['contracts'] : []),
           ...(billing === 'true' ? [] : ['usage']),
+          ...(billing === 'true' && type === 'VendorHosted' ? [] : ['rating']),
           ...(type.endsWith('MarketplaceDeployment') ? [] : ['metering', 'marketplace', 'marketplace-hooks']),
           'marketplace-messages',
           ...(type.endsWith('MarketplaceDeployment') ? [] : ['platform-version']),

@@ -40,6 +40,11 @@ export const notTried: OfFields<string> = {
   'authorizationServer.changeOrgApplication': 'shows lines as lists: test/authorization-server',
   'authorizationServer.createSiteApplication': 'shows lines as lists: test/authorization-server',
   'authorizationServer.changeSiteApplication': 'shows lines as lists: test/authorization-server',
+  'rating.addPriceVersion': 'adds to a list, which test/rating reads back',
+  'rating.priceContract': 'adds to a list, which test/rating reads back',
+  'rating.draftInvoices': 'saves nothing of its body: test/rating',
+  'rating.payInvoice': 'is possible once for each invoice: test/rating',
+  'rating.creditInvoice': 'is possible once for each line: test/rating',
   'identity.createToken': 'makes a credential, whose fields test/identity reads back by its uses',
   'identity.createSettingsToken': 'makes a credential, whose fields test/identity reads back by its uses',
 }
@@ -134,6 +139,16 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
   }
   const repository: FieldCases = { skipped: credentials, values: { plain_http: false } }
   return {
+    'rating.putIssuer': { values: { country: 'FR' } },
+    'rating.createPriceBook': {
+      beside: (requests) => ({ name: `made${requests}`, issuer: fixture.key('invoice issuer') }),
+      values: { currency: 'USD' },
+      skipped: { issuer: 'must exist: test/rating' },
+    },
+    'rating.putCustomer': {
+      values: { country: 'FR', taxPercent: '7', 'spendLimit/currency': 'USD' },
+      skipped: { taxCategory: 'determines the other fields of the tax: test/rating' },
+    },
     'platform.changeBranding': {
       values: { logo: picture, favicon: picture },
       skipped: {
