@@ -51,6 +51,13 @@ const localTime = [
   { selector: "MemberExpression[object.name='Date'][property.name='now']", message: fromClock },
   { selector: "CallExpression[callee.name='Date']", message: fromClock },
 ]
+const decimals = 'Money and quantities are exact: use decimal and toMinor of core/rating/money.ts.'
+const floats = [
+  { selector: 'CallExpression[callee.name=/^(Number|parseFloat|parseInt)$/]', message: decimals },
+  { selector: 'BinaryExpression[operator=/^(\\*|\\u002f|%|\\*\\*)$/]', message: decimals },
+  { selector: 'AssignmentExpression[operator=/^(\\*|\\u002f|%|\\*\\*)=$/]', message: decimals },
+  { selector: "MemberExpression[object.name='Math'][property.name=/^(round|floor|ceil|trunc)$/]", message: decimals },
+]
 const globalFetch = {
   selector: "MemberExpression[object.name='globalThis'][property.name='fetch']",
   message: fetchMessage,
@@ -100,6 +107,19 @@ const asHtml = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writel
   property,
   message: 'Texts from the service are shown as text: use textContent.',
 }))
+
+const coreSyntax = [
+  ...syntax,
+  ...localTime,
+  {
+    selector: "MemberExpression[object.name='Math'][property.name='random']",
+    message: 'Randomness comes from the Entropy port (core/kernel/secret.ts).',
+  },
+  {
+    selector: 'ThrowStatement > NewExpression[callee.name=/Failure$/]',
+    message: 'A failure is answered on the Left, never thrown.',
+  },
+]
 
 const exactJson = {
   object: 'JSON',
@@ -168,20 +188,14 @@ export default tseslint.config(
     files: ['core/**/*.ts'],
     rules: {
       'no-restricted-globals': ['error', noFetch, buffer, processGlobal],
-      'no-restricted-syntax': [
-        'error',
-        ...syntax,
-        ...localTime,
-        {
-          selector: "MemberExpression[object.name='Math'][property.name='random']",
-          message: 'Randomness comes from the Entropy port (core/kernel/secret.ts).',
-        },
-        {
-          selector: 'ThrowStatement > NewExpression[callee.name=/Failure$/]',
-          message: 'A failure is answered on the Left, never thrown.',
-        },
-      ],
+      'no-restricted-syntax': ['error', ...coreSyntax],
     },
+  },
+  {
+    // Months are whole numbers; everything else here is money.
+    files: ['core/rating/**/*.ts', 'plugins/rating/**/*.ts'],
+    ignores: ['core/rating/months.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...coreSyntax, ...floats] },
   },
   {
     // The clock itself, certificates, files of this machine, and what a terminal shows: nothing that instances share.

@@ -26,7 +26,7 @@ export interface FocusCharge {
   readonly consumed: { readonly quantity: string; readonly unit: string } | undefined
   readonly service: FocusService
   /** Undefined for taxes and adjustments. */
-  readonly sku: { readonly id: string; readonly priceId: string } | undefined
+  readonly sku: { readonly id: string; readonly priceId: string; readonly model: string } | undefined
   /** Month and revision of the report of usage. */
   readonly closing: string
 }
@@ -40,6 +40,18 @@ const services: Readonly<Record<FocusService, readonly [name: string, category: 
   ingress: ['Ingress', 'Networking', 'Other (Networking)'],
   other: ['Platform', 'Other', 'Other (Other)'],
 }
+
+/** Units as the specification writes them. */
+const units: Readonly<Record<string, string>> = {
+  'core-month': 'Core-Months',
+  'GiB-month': 'GiB-Months',
+  month: 'Months',
+  charge: 'Charges',
+}
+const unitOf = (unit: string | undefined): string | undefined =>
+  unit === undefined ? undefined : (units[unit] ?? unit)
+
+const meters: Readonly<Record<string, string>> = { 'core-month': 'CPU', 'GiB-month': 'Memory' }
 
 const second = (at: Date): string => at.toISOString().replace('.000Z', 'Z')
 
@@ -70,8 +82,10 @@ const columns: readonly (readonly [name: string, of: (charge: FocusCharge) => Va
   ['ChargeFrequency', ({ frequency }) => frequency],
   ['ChargePeriodEnd', ({ period }) => second(period.to)],
   ['ChargePeriodStart', ({ period }) => second(period.from)],
+  // There are no commitment discounts.
+  ['CommitmentDiscountStatus', () => undefined],
   ['ConsumedQuantity', ({ consumed }) => digits(consumed?.quantity)],
-  ['ConsumedUnit', ({ consumed }) => consumed?.unit],
+  ['ConsumedUnit', ({ consumed }) => unitOf(consumed?.unit)],
   ['ContractedCost', ({ contractedCost }) => digits(contractedCost)],
   ['ContractedUnitPrice', ({ pricing }) => digits(pricing?.contractedPrice)],
   ['EffectiveCost', ({ billedCost }) => digits(billedCost)],
@@ -80,14 +94,21 @@ const columns: readonly (readonly [name: string, of: (charge: FocusCharge) => Va
   ['ListCost', ({ listCost }) => digits(listCost)],
   ['ListUnitPrice', ({ pricing }) => digits(pricing?.listPrice)],
   ['PricingCategory', ({ pricing }) => (pricing === undefined ? undefined : 'Standard')],
+  // Prices are in the currency of the invoice.
+  ['PricingCurrency', ({ currency }) => currency],
+  ['PricingCurrencyContractedUnitPrice', ({ pricing }) => digits(pricing?.contractedPrice)],
+  ['PricingCurrencyEffectiveCost', ({ billedCost }) => digits(billedCost)],
+  ['PricingCurrencyListUnitPrice', ({ pricing }) => digits(pricing?.listPrice)],
   ['PricingQuantity', ({ pricing }) => digits(pricing?.quantity)],
-  ['PricingUnit', ({ pricing }) => pricing?.unit],
+  ['PricingUnit', ({ pricing }) => unitOf(pricing?.unit)],
   ['ProviderName', ({ issuerName }) => issuerName],
   ['PublisherName', ({ issuerName }) => issuerName],
   ['ServiceCategory', ({ service }) => services[service][1]],
   ['ServiceName', ({ service }) => services[service][0]],
   ['ServiceSubcategory', ({ service }) => services[service][2]],
   ['SkuId', ({ sku }) => sku?.id],
+  ['SkuMeter', ({ sku, consumed }) => (sku === undefined ? undefined : (meters[consumed?.unit ?? ''] ?? 'Fee'))],
+  ['SkuPriceDetails', ({ sku }) => (sku === undefined ? undefined : `{"x_Model": "${sku.model}"}`)],
   ['SkuPriceId', ({ sku }) => sku?.priceId],
   ['SubAccountId', ({ contract }) => contract?.id],
   ['SubAccountName', ({ contract }) => contract?.name],

@@ -217,7 +217,7 @@ export const PricedContract = answer(
 const SpendLimit = request(
   {
     currency: described(freeText(3), 'The currency of the limit, a code of ISO 4217.'),
-    amount: described(SafeInteger, 'In minor units of the currency: cents of EUR.'),
+    amount: described(Int64, 'In minor units of the currency: cents of EUR.'),
   },
   'SpendLimit',
 )

@@ -79,7 +79,7 @@ const pricingToWire = ({ from, bookId, discountPercent, commitment, createdAt }:
 const customerToWire = ({ ownerId: _, party, spendLimit, ...details }: Customer) => ({
   ...partyToWire(party),
   ...details,
-  spendLimit: spendLimit === undefined ? undefined : { ...spendLimit, amount: Number(spendLimit.amount) },
+  spendLimit,
 })
 
 const customerOf = (

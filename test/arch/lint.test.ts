@@ -36,6 +36,7 @@ test.serial('the rules reach every folder of the tree', async (t) => {
 })
 
 const inCore = 'core/kernel/clock.ts'
+const inRating = 'core/rating/rate.ts'
 const inComposition = 'composition/runtime/container.ts'
 const inAdapters = 'adapters/sql/kit/statement.ts'
 const inPages = 'composition/part/pages/files/scripts/kit.js'
@@ -57,6 +58,10 @@ for (const [file, text, expected] of [
   [inCore, 'export const x = () => Math.random()', /Entropy port/],
   [inCore, "export const x = Buffer.from('a')", /Uint8Array/],
   [inCore, 'export const x = process.env', /as an argument/],
+  [inRating, 'export const f = (x: number) => x * 2', /Money and quantities are exact/],
+  [inRating, 'export const f = (x: number) => x / 2', /Money and quantities are exact/],
+  [inRating, 'export const f = (x: string) => Number(x)', /Money and quantities are exact/],
+  [inRating, 'export const f = (x: number) => Math.round(x)', /Money and quantities are exact/],
   [inCore, 'export const f = (x: any) => x', /any/],
   [inComposition, "console.log('a')\nexport const x = 1", /console/],
   [inAdapters, 'export const text = (value: unknown) => JSON.stringify(value)', /toWireJson/],

@@ -181,6 +181,8 @@ test('a full run omits only slow tests', (t) => {
     'test/packages/faults/two-instances.test.ts',
     'test/packages/life-cycle-helm3.test.ts',
     'test/provisioning/testers.test.ts',
+    'test/rating/focus-validator.test.ts',
+    'test/rating/oracle.test.ts',
     'test/sql/mysql-releases.test.ts',
     'test/usage/events/disk-full.test.ts',
     'test/usage/months/disk-full-mariadb.test.ts',

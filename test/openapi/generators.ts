@@ -79,9 +79,13 @@ export const javaLibraries = async (): Promise<string> => {
   return join(folder, 'lib')
 }
 
-/** Returns a folder with the Python packages that a client needs. */
-export const pythonPackages = async (client: 'authlib' | 'fido2' | 'python' | 'scim-testers'): Promise<string> => {
-  const python = commandPath('python3', 'install Python 3.9 or newer with pip (Debian: python3-pip)')
+type PythonClient = 'authlib' | 'fido2' | 'focus-validator' | 'python' | 'scim-testers'
+
+/** Returns a folder with the Python packages that a client needs. `python` is the path of the interpreter. */
+export const pythonPackages = async (
+  client: PythonClient,
+  python = commandPath('python3', 'install Python 3.9 or newer with pip (Debian: python3-pip)'),
+): Promise<string> => {
   const folder = await filled(client, (into) =>
     install([python, '-m', 'pip', 'install', '--quiet', '--target', 'lib', '-r', 'requirements.txt'], into),
   )

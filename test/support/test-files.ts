@@ -32,6 +32,8 @@ const onlySlow = [
   'test/packages/faults/two-instances',
   'test/packages/life-cycle-helm3',
   'test/provisioning/testers',
+  'test/rating/focus-validator',
+  'test/rating/oracle',
   'test/sql/mysql-releases',
   'test/usage/events/disk-full',
   'test/usage/months/disk-full',

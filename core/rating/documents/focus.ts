@@ -35,7 +35,7 @@ const chargesOf = (invoice: InvoiceWithLines): readonly FocusCharge[] => {
   const cost = (value: Decimal): string => decimalText(value.times(sign))
   const minor = shownIn(invoice)
   const common = {
-    account: { id: String(ownerId), name: ownerName === '' ? terms.buyer.legalName : ownerName },
+    account: { id: `account-${ownerId}`, name: ownerName === '' ? terms.buyer.legalName : ownerName },
     issuerName: terms.seller.legalName,
     currency,
     period: periodOf(month),
@@ -51,7 +51,7 @@ const chargesOf = (invoice: InvoiceWithLines): readonly FocusCharge[] => {
     const isCorrection = kind === 'credit-note' || line.unit === 'charge'
     return {
       ...common,
-      contract: { id: String(line.contractId), name: line.contractName },
+      contract: { id: `contract-${line.contractId}`, name: line.contractName },
       category,
       isCorrection: isCorrection && category !== 'Adjustment',
       frequency: frequencyOf(category, line),
@@ -70,7 +70,7 @@ const chargesOf = (invoice: InvoiceWithLines): readonly FocusCharge[] => {
       sku:
         category === 'Adjustment'
           ? undefined
-          : { id: line.priceId, priceId: `${line.bookId}.${line.versionNumber}.${line.priceId}` },
+          : { id: line.priceId, model: line.model, priceId: `${line.bookId}.${line.versionNumber}.${line.priceId}` },
     }
   })
   if (invoice.tax === 0n) return lines

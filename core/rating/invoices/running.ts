@@ -7,7 +7,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { BilledUse } from '../../usage/overview-ports.ts'
 import type { MonthKey } from '../../usage/types.ts'
-import { digitsOf, minorText } from '../money.ts'
+import { decimal, digitsOf, minorText } from '../money.ts'
 import { monthOf, monthText } from '../months.ts'
 import type { CustomerStore } from '../ports.ts'
 import type { Customer } from '../types.ts'
@@ -52,6 +52,7 @@ export const makePreviewMonth =
     return right({ month, computedAt: now, ...(await rateAccount(deps, month, uses)) })
   }
 
+/** In percent of the limit. */
 const thresholds = [50, 80, 100] as const
 
 /** Records the thresholds that an account has reached, and mails about the highest of those that are new. */
@@ -64,7 +65,11 @@ const alert = async (
 ): Promise<void> => {
   if (spendLimit === undefined) return
   const { currency, amount } = spendLimit
-  const reached = thresholds.filter((threshold) => spent * 100n >= amount * BigInt(threshold))
+  const reached = thresholds.filter((threshold) =>
+    decimal(spent)
+      .times(decimal('100'))
+      .gte(decimal(amount).times(decimal(BigInt(threshold)))),
+  )
   if (reached.length === 0) return
   await unitOfWork.run<never, void>(call, async ({ customers, mail }) => {
     const fresh: number[] = []
