@@ -69,7 +69,8 @@ const cac = (name: string, ...content: readonly (Element | undefined)[]): Elemen
 
 const vat = cac('TaxScheme', cbc('ID', 'VAT'))
 
-const party = (role: string, of: UblParty): Element =>
+/** Outside of the scope of the tax, the number of a party is none of the tax. */
+const party = (role: string, of: UblParty, isTaxed: boolean): Element =>
   cac(
     role,
     cac(
@@ -81,11 +82,19 @@ const party = (role: string, of: UblParty): Element =>
         given('PostalZone', of.postcode),
         cac('Country', cbc('IdentificationCode', of.country)),
       ),
-      of.taxId === '' ? undefined : cac('PartyTaxScheme', cbc('CompanyID', of.taxId), vat),
-      cac('PartyLegalEntity', cbc('RegistrationName', of.legalName)),
+      of.taxId === '' || !isTaxed ? undefined : cac('PartyTaxScheme', cbc('CompanyID', of.taxId), vat),
+      cac(
+        'PartyLegalEntity',
+        cbc('RegistrationName', of.legalName),
+        isTaxed ? undefined : given('CompanyID', of.taxId),
+      ),
       of.email === '' ? undefined : cac('Contact', cbc('ElectronicMail', of.email)),
     ),
   )
+
+/** Within the union, the country of the delivery decides. */
+const deliveryTo = ({ country }: UblParty): Element =>
+  cac('Delivery', cac('DeliveryLocation', cac('Address', cac('Country', cbc('IdentificationCode', country)))))
 
 /** Outside of the scope of the tax there is no rate. */
 const category = (name: string, { category: id, percent, reason }: UblInvoice['tax'], withReason: boolean): Element =>
@@ -134,8 +143,9 @@ export const ublOf = (invoice: UblInvoice): string => {
     cbc('DocumentCurrencyCode', currency),
     cac('InvoicePeriod', cbc('StartDate', period.first), cbc('EndDate', period.last)),
     corrects === undefined ? undefined : cac('BillingReference', cac('InvoiceDocumentReference', cbc('ID', corrects))),
-    party('AccountingSupplierParty', invoice.seller),
-    party('AccountingCustomerParty', invoice.buyer),
+    party('AccountingSupplierParty', invoice.seller, tax.category !== 'O'),
+    party('AccountingCustomerParty', invoice.buyer, tax.category !== 'O'),
+    tax.category === 'K' ? deliveryTo(invoice.buyer) : undefined,
     cac(
       'TaxTotal',
       amount('TaxAmount', tax.amount),

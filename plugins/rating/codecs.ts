@@ -93,6 +93,7 @@ const Party = answer(partyFields, 'InvoiceParty')
 export const IssuerDetails = request(
   {
     ...partyFields,
+    taxID: described(freeText(64, 1), 'The number for value added tax, or of the register. EN 16931 needs one.'),
     numberPrefix: described(freeText(20), 'Printed before the number of each invoice, such as `MO-`.'),
     notes: described(textLines(4000), 'Printed on each invoice: the account to pay to, the register.'),
   },

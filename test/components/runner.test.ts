@@ -183,6 +183,7 @@ test('a full run omits only slow tests', (t) => {
     'test/provisioning/testers.test.ts',
     'test/rating/focus-validator.test.ts',
     'test/rating/oracle.test.ts',
+    'test/rating/ubl.test.ts',
     'test/sql/mysql-releases.test.ts',
     'test/usage/events/disk-full.test.ts',
     'test/usage/months/disk-full-mariadb.test.ts',

@@ -79,7 +79,7 @@ export const javaLibraries = async (): Promise<string> => {
   return join(folder, 'lib')
 }
 
-type PythonClient = 'authlib' | 'fido2' | 'focus-validator' | 'python' | 'scim-testers'
+type PythonClient = 'authlib' | 'en16931' | 'fido2' | 'focus-validator' | 'python' | 'scim-testers'
 
 /** Returns a folder with the Python packages that a client needs. `python` is the path of the interpreter. */
 export const pythonPackages = async (

@@ -34,6 +34,7 @@ const onlySlow = [
   'test/provisioning/testers',
   'test/rating/focus-validator',
   'test/rating/oracle',
+  'test/rating/ubl',
   'test/sql/mysql-releases',
   'test/usage/events/disk-full',
   'test/usage/months/disk-full',

@@ -182,7 +182,7 @@ export const documentOf = (invoice: IssuedInvoice, branding: ReportBranding): Re
     },
     sections: [
       {
-        title: 'Lines',
+        title: 'Amounts',
         summary: {
           columns: [text(kind === 'invoice' ? 'Amounts' : 'Credited amounts', 3), number(currency)],
           rows: [

@@ -193,12 +193,14 @@ export const makeListPricings =
   }
 
 /** The billing details of an account. */
-const taxFault = ({ taxCategory, taxPercent, taxReason, spendLimit }: Customer): string | undefined => {
+const taxFault = ({ party, taxCategory, taxPercent, taxReason, spendLimit }: Customer): string | undefined => {
   const isFree = decimal(taxPercent).eq(decimal('0'))
   if (taxCategory === 'S' && isFree) return 'The tax category S needs taxPercent above 0.'
   if (taxCategory !== 'S' && !isFree) return `The tax category ${taxCategory} needs taxPercent 0.`
   if (taxCategory !== 'S' && taxCategory !== 'Z' && taxReason === '')
     return `The tax category ${taxCategory} needs taxReason.`
+  if ((taxCategory === 'AE' || taxCategory === 'K') && party.taxId === '')
+    return `The tax category ${taxCategory} needs taxID.`
   if (spendLimit !== undefined && digitsOf(spendLimit.currency) === undefined)
     return 'The currency of spendLimit is no currency of ISO 4217 with 0, 2 or 3 digits.'
   return undefined
