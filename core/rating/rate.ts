@@ -17,6 +17,7 @@ const units: Readonly<Record<Measure, string>> = { cpu: 'core-month', memory: 'G
 const unitOf = ({ measure }: Price): string => (measure === undefined ? 'month' : units[measure])
 
 const hundred = decimal('100')
+const hundredth = decimal('0.01')
 /** Digits after the point of a list price that has no exact decimal form. */
 const listDigits = 12
 
@@ -29,6 +30,17 @@ interface Prorated {
   readonly seconds: Decimal
   readonly monthSeconds: Decimal
 }
+
+const one = decimal('1')
+
+/** Of a whole month nothing is multiplied or divided. */
+const proratedOf = (price: Price, seconds: number, monthSeconds: number): Prorated =>
+  seconds === monthSeconds
+    ? { price, seconds: one, monthSeconds: one }
+    : { price, seconds: decimal(BigInt(seconds)), monthSeconds: decimal(BigInt(monthSeconds)) }
+
+const inMonthOf = (value: Decimal, { monthSeconds }: Prorated): Decimal =>
+  monthSeconds === one ? value : value.div(monthSeconds)
 
 const at = (value: string, { seconds }: Prorated): Decimal => decimal(value).times(seconds)
 
@@ -86,7 +98,7 @@ const oneCharge = { pricedQuantity: '1', pricedUnit: 'charge' } as const
 const chargedOf = (charge: Decimal, quantity: Decimal, part: Prorated): Charged => {
   const { price, monthSeconds } = part
   if (price.model === 'per-unit' && charge.eq(quantity.times(decimal(price.amount)))) {
-    const priced = quantity.div(monthSeconds)
+    const priced = inMonthOf(quantity, part)
     if (priced.times(monthSeconds).eq(quantity))
       return {
         pricedQuantity: decimalText(priced),
@@ -94,11 +106,11 @@ const chargedOf = (charge: Decimal, quantity: Decimal, part: Prorated): Charged 
         unitPrice: decimalText(decimal(price.amount)),
       }
   }
-  return { ...oneCharge, unitPrice: decimalText(rounded(charge.div(monthSeconds), listDigits)) }
+  return { ...oneCharge, unitPrice: decimalText(rounded(inMonthOf(charge, part), listDigits)) }
 }
 
 const afterDiscount = (amount: Decimal, discountPercent: string): Decimal =>
-  amount.times(hundred.minus(decimal(discountPercent))).div(hundred)
+  discountPercent === '0' ? amount : amount.times(hundred.minus(decimal(discountPercent))).times(hundredth)
 
 const usedOf = ({ prod, nonProd }: ProductUse, { measure, use }: Price): Decimal => {
   if (measure === undefined) return zero
@@ -131,14 +143,14 @@ const ratePrice = (use: ContractUse, price: Price, rates: Rates): RatedLine | un
   const seconds = secondsOf(use, price.product)
   if (seconds === 0) return undefined
   const { discountPercent } = rates.pricing
-  const part = { price, seconds: decimal(BigInt(seconds)), monthSeconds: decimal(BigInt(rates.monthSeconds)) }
+  const part = proratedOf(price, seconds, rates.monthSeconds)
   const used = use.products
     .filter(({ product }) => product === price.product)
     .reduce((sum, each) => sum.plus(usedOf(each, price)), zero)
   const beyond = used.times(part.monthSeconds).minus(at(price.included, part))
   const quantity = beyond.lt(zero) ? zero : beyond
   const charge = bounded(chargeOf(quantity, part), part)
-  const net = afterDiscount(charge, discountPercent).div(part.monthSeconds)
+  const net = inMonthOf(afterDiscount(charge, discountPercent), part)
   return lineOf(use, rates, {
     priceId: price.id,
     description: price.description,
@@ -162,7 +174,7 @@ const ratePercentage = (
   const counted = lines.filter(({ priceId }) => price.percentOf.includes(priceId))
   if (counted.length === 0) return undefined
   const base = decimal(sumOf(counted.map(({ net }) => net))).times(decimal(`1e-${rates.digits}`))
-  const list = base.times(decimal(price.amount)).times(decimal('0.01'))
+  const list = base.times(decimal(price.amount)).times(hundredth)
   return lineOf(use, rates, {
     priceId: price.id,
     description: price.description,

@@ -64,6 +64,8 @@ export const bars = {
   externalSignIns: atMost(3, 1.5),
   groupPatch: atMost(50, 20, ' ms'),
   authorizationServer: atLeast(0.7, 0.85),
+  ratingSeconds: atMost(5, 3, ' s'),
+  ratingMegabytes: atMost(300, 100, ' MB'),
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
@@ -105,6 +107,7 @@ export const rowTitles = {
   39: 'other requests while 95 people sign in with an identity provider',
   40: 'one member added to a group of 10,000 by SCIM',
   41: 'introspection, userinfo and client credentials of the authorization server',
+  42: 'rating of 10^5 lines of a month',
   43: 'the console in Chromium, with 10,000 clusters and teams',
 } as const
 

@@ -21,6 +21,7 @@ import { releaseLists } from './rows/release-lists.ts'
 import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { fairLimiter } from './rows/fair-queue.ts'
+import { rating } from './rows/rating.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { backup } from './rows/backup.ts'
 import { authorizationServer } from './rows/authorization-server.ts'
@@ -79,6 +80,7 @@ const rows: Readonly<
   39: { measure: externalSignIns, sides: 2, extraSeconds: 20 },
   40: { measure: groupPatch, sides: 0, extraSeconds: 20 },
   41: { measure: authorizationServer, sides: 6, extraSeconds: 10 },
+  42: { measure: rating, sides: 0, extraSeconds: 15 },
   43: { measure: consoleScreens, sides: 0, extraSeconds: 60 },
 }
 const usersViewSides = 10
