@@ -59,6 +59,7 @@ test.serial('the demonstration page works as written, and reset removes its data
       'cluster users',
       '"lighthouse"',
       'Databases for Northwind Bank',
+      '"HM-000001"',
       '\n403\n',
       '"orders"',
     ])

@@ -1,29 +1,29 @@
-import { makePdfRenderer } from '../../adapters/reports/pdf-renderer.ts'
-import { makeSqlBrandingStore } from '../../adapters/sql/kernel/site-store.ts'
-import { makeSqlInvoiceStore } from '../../adapters/sql/rating/invoice-store.ts'
-import { ratingMigrations } from '../../adapters/sql/rating/migrations.ts'
+import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
+import { makeSqlBrandingStore } from '../../../adapters/sql/kernel/site-store.ts'
+import { makeSqlInvoiceStore } from '../../../adapters/sql/rating/invoice-store.ts'
+import { ratingMigrations } from '../../../adapters/sql/rating/migrations.ts'
 import {
   makeSqlContractPricingStore,
   makeSqlCustomerStore,
   makeSqlIssuerStore,
   makeSqlPriceBookStore,
-} from '../../adapters/sql/rating/price-stores.ts'
-import { portKey } from '../../core/kernel/port-key.ts'
-import { InvoiceDocumentsPort } from '../../core/rating/documents/ports.ts'
-import { InvoiceStorePort, InvoiceUnitOfWorkPort } from '../../core/rating/invoices/ports.ts'
+} from '../../../adapters/sql/rating/price-stores.ts'
+import { portKey } from '../../../core/kernel/port-key.ts'
+import { InvoiceDocumentsPort } from '../../../core/rating/documents/ports.ts'
+import { InvoiceStorePort, InvoiceUnitOfWorkPort } from '../../../core/rating/invoices/ports.ts'
 import {
   ContractPricingStorePort,
   CustomerStorePort,
   IssuerStorePort,
   PriceBookStorePort,
   PriceUnitOfWorkPort,
-} from '../../core/rating/ports.ts'
-import type { ReportRenderer } from '../../core/usage/reports/ports.ts'
-import { ratingPlugin } from '../../plugins/rating/plugin.ts'
-import { bind, lazily } from '../part/binding.ts'
-import { definePart } from '../part/part.ts'
-import { bindMailingUnitOfWork, bindUnitOfWork } from './units-of-work.ts'
-import { brandingOf } from './usage/closing-work.ts'
+} from '../../../core/rating/ports.ts'
+import type { ReportRenderer } from '../../../core/usage/reports/ports.ts'
+import { ratingPlugin } from '../../../plugins/rating/plugin.ts'
+import { bind, lazily } from '../../part/binding.ts'
+import { definePart } from '../../part/part.ts'
+import { bindMailingUnitOfWork, bindUnitOfWork } from '../units-of-work.ts'
+import { brandingOf } from '../usage/closing-work.ts'
 
 const RendererPort = portKey<ReportRenderer>('rating.Renderer')
 
@@ -31,6 +31,7 @@ const RendererPort = portKey<ReportRenderer>('rating.Renderer')
 export const part = definePart({
   plugin: ratingPlugin,
   migrations: ratingMigrations,
+  demo: async (world) => (await import('./demo.ts')).seedRating(world),
   tags: [
     {
       name: 'Prices & Invoices',
