@@ -52,8 +52,8 @@ export interface PriceBookStore {
   /** Returns the versions of a price book, by number. */
   versions(id: PriceBookId): Promise<readonly PriceVersion[]>
   addVersion(id: PriceBookId, version: PriceVersion): Promise<void>
-  /** Returns the last month of which an invoice was issued by the prices of the book; undefined if there is none. */
-  lastInvoiced(id: PriceBookId): Promise<MonthKey | undefined>
+  /** Locks price books, as `lock` does, and records that an invoice of a month was issued by their prices. */
+  markInvoiced(ids: readonly PriceBookId[], month: MonthKey): Promise<void>
 }
 export const PriceBookStorePort = portKey<PriceBookStore>('rating.PriceBookStore')
 
@@ -74,6 +74,8 @@ export interface CustomerStore {
   /** Returns the details of an account and locks them until the transaction ends. */
   lock(ownerId: AccountId): Promise<Customer | undefined>
   put(customer: Customer, at: Date): Promise<void>
+  /** Returns the accounts that have billing details. */
+  listOwners(): Promise<readonly AccountId[]>
   /** Returns the customers with a spend limit, by account. */
   listLimited(): Promise<readonly Customer[]>
   /** Returns false if the threshold was recorded as reached in the month before. */

@@ -103,6 +103,8 @@ export interface PriceBook {
   readonly currency: string
   readonly issuerName: string
   readonly issuerId: IssuerId
+  /** The last month of which an invoice was issued by its prices; undefined if there is none. */
+  readonly invoicedTo: MonthKey | undefined
   readonly createdAt: Date
 }
 

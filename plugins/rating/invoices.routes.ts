@@ -120,7 +120,7 @@ export const draftInvoices = adminRoute({
     'invoice, or a credit note if they are negative. No draft is made without a difference.',
   body: body(DraftRequest, { month: '2026-11' }),
   ok: packed(json(200, Invoices, { invoices: [invoiceExample] })),
-  failures: [CustomerMissing, MonthNotFinal],
+  failures: [CustomerMissing, InvoiceLineInvalid, MonthNotFinal],
   statusOf: { CustomerMissing: 422 },
 })
 

@@ -129,28 +129,49 @@ test.serial('a void invoice keeps its number, and its month is drafted again', a
   t.is(again.net, issued.net)
 })
 
+test.serial('a draft that is made again keeps only lines by hand if the month is credited', async (t) => {
+  const march = 202703 as MonthKey
+  await plant(march, 4, 0)
+  const [first] = await draft('2027-03')
+  await step(first.id, 'issue')
+  await plant(march, 5, 0, 2)
+  const [more] = await draft('2027-03')
+  const byHand = { contractID: contractId, description: 'Setup', amount: 500, reason: 'ordered' }
+  await step(more.id, 'lines', byHand)
+  await plant(march, 3, 0, 3)
+  const [credit] = await draft('2027-03')
+  t.like(credit, { kind: 'credit-note', net: 3_780 })
+  const kept = (await service.send('GET', `${api}/invoices/${more.id}?org=${org}`, { token: service.adminToken })).json
+  t.like(kept, { state: 'draft', net: 500 })
+  t.deepEqual(amounts(kept), [['', 500]])
+  t.is(await status('POST', `/invoices/${more.id}/lines?org=${org}`, { ...byHand, amount: 2 ** 53 - 1 }), 422)
+  t.is(await status('POST', `/invoices/${more.id}/lines?org=${org}`, { ...byHand, amount: -1000 }), 201)
+  t.is(await status('POST', `/invoices/${more.id}/issue?org=${org}`), 422)
+  await send('DELETE', `/invoices/${more.id}?org=${org}`)
+})
+
 test.serial('prices of an invoiced month stay, and later months get new ones', async (t) => {
   const version = { prices: [{ id: 'fee', description: 'Fee', model: 'flat', amount: '1' }] }
   const [book] = await send('GET', '/price-books')
   t.is(await status('POST', `/price-books/${book.id}/versions`, { from: '2026-07', ...version }), 409)
-  t.is(await status('POST', `/price-books/${book.id}/versions`, { from: '2026-10', ...version }), 201)
+  t.is(await status('POST', `/price-books/${book.id}/versions`, { from: '2027-04', ...version }), 201)
   t.is(await status('PUT', `/contracts/${contractId}/prices`, { from: '2026-07', priceBookID: book.id }), 409)
-  t.is(await status('PUT', `/contracts/${contractId}/prices`, { from: '2026-10', priceBookID: 999 }), 422)
+  t.is(await status('PUT', `/contracts/${contractId}/prices`, { from: '2027-04', priceBookID: 999 }), 422)
   t.is(await status('POST', '/price-books', { name: 'x', currency: 'XAU', issuer: 'north' }), 422)
   t.is(await status('POST', '/price-books', { name: 'x', currency: 'EUR', issuer: 'south' }), 422)
   t.is(await status('POST', '/price-books', { name: book.name, currency: 'EUR', issuer: 'north' }), 422)
-  const entry = { from: '2026-12', priceBookID: book.id, discountPercent: '5', commitment: '7' }
+  const entry = { from: '2027-05', priceBookID: book.id, discountPercent: '5', commitment: '7' }
   t.is(await status('PUT', `/contracts/${contractId}/prices`, entry), 200)
   t.like((await send('GET', `/contracts/${contractId}/prices`)).at(-1), entry)
   t.like((await send('GET', `/price-books/${book.id}/versions`)).at(-1), {
     number: 2,
-    from: '2026-10',
+    from: '2027-04',
     prices: [{ ...version.prices[0], use: 'all', included: '0' }],
   })
   const shown = async (month: string) =>
     (await service.send('GET', `${api}/prices?org=${org}&month=${month}`, { token: alice })).json[0]
   t.like(await shown('2026-09'), { contractID: contractId, currency: 'EUR', version: { number: 1 } })
-  t.like(await shown('2026-11'), { version: { number: 2 } })
+  t.like(await shown('2027-04'), { version: { number: 2 } })
   t.is((await shown('2026-01')).version, undefined)
 })
 
@@ -210,7 +231,7 @@ test.serial('the running month is previewed', async (t) => {
 
 test.serial('parallel issues of one issuer give numbers without gaps', async (t) => {
   const before = (await send('GET', '/issuers'))[0].nextNumber
-  const months = Array.from({ length: 20 }, (_, i) => (202_700 + (i % 12) + 1 + (i > 11 ? 100 : 0)) as MonthKey)
+  const months = Array.from({ length: 20 }, (_, i) => (202_800 + (i % 12) + 1 + (i > 11 ? 100 : 0)) as MonthKey)
   for (const month of months) await plant(month, 1, 0)
   const drafts: number[] = []
   for (const month of months) {

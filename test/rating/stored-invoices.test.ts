@@ -126,6 +126,7 @@ for (const database of eachDatabase()) {
     t.deepEqual(twice.map(({ _tag }) => _tag).sort(), ['Left', 'Right'])
     t.is((await stores.issuers.lock(issuer.id))?.nextNumber, 22)
     t.is(await stores.pricings.lastInvoiced(1 as ContractId), july)
+    t.is((await stores.books.list({ page: 1, limit: 1 })).items[0]?.invoicedTo, july)
     const all: string[] = []
     for await (const { number } of stores.invoices.issuedIn(july, undefined)) all.push(number ?? '')
     t.is(new Set(all).size, 21)

@@ -86,8 +86,8 @@ const reads = (db: SqlDatabase) => {
     lines: idList(db, ratingInvoiceLines.invoiceId, {}, lineRow, (k, _, ids) =>
       k('rating_invoice_lines').whereIn('invoice_id', ids).orderBy(['invoice_id', 'line']),
     ),
-    drafted: db.prepare(pick(ratingMonths, 'ownerId', 'month'), pick(ratingMonths, 'revision'), (k, p) =>
-      k('rating_months').where('owner_id', p.ownerId).where('month', p.month).limit(1),
+    drafted: db.prepare(pick(ratingMonths, 'month'), columnsOf(ratingMonths), (k, p) =>
+      k('rating_months').where('month', '>=', p.month),
     ),
   }
 }
@@ -223,7 +223,7 @@ export const makeSqlInvoiceStore = (db: SqlDatabase): ((runner: SqlRunner) => In
       async markVoid(id, voidedAt, voidReason) {
         await runner.run(s.markVoid, { id, voidedAt, voidReason })
       },
-      draftedRevision: async (ownerId, month) => (await runner.first(s.drafted, { ownerId, month }))?.revision ?? 0,
+      draftedSince: (first) => runner.all(s.drafted, { month: first }),
       async setDraftedRevision(ownerId, month, revision) {
         await runner.run(s.setDrafted, { ownerId, month, revision })
       },

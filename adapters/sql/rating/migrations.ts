@@ -22,6 +22,7 @@ const prices: Migration = {
       table.string('name', 255).notNullable().unique()
       asciiText(table, dialect, 'currency', 3).notNullable()
       table.bigInteger('issuer_id').notNullable().unsigned().references('rating_issuers.id')
+      table.integer('invoiced_to').nullable()
       instant(table, 'created_at').notNullable()
     })
     await createTable(knex, dialect, 'rating_price_versions', (table) => {
@@ -101,7 +102,6 @@ const invoices: Migration = {
       table.bigInteger('net').notNullable()
       table.primary(['invoice_id', 'line'])
       table.index(['contract_id'])
-      table.index(['book_id'])
     })
     await createTable(knex, dialect, 'rating_months', (table) => {
       table.bigInteger('owner_id').notNullable().unsigned()

@@ -50,6 +50,8 @@ export const makeSqlIssuerStore = (db: SqlDatabase): ((runner: SqlRunner) => Iss
 const bookRow = { ...aliased(ratingPriceBooks, 'b'), issuerName: aliased(ratingIssuers, 'i').name }
 const lastRow = { last: computed(nullable(int<Row<typeof ratingPriceVersions>['fromMonth']>()), 'max(i.month)') }
 
+const inOrder = (ids: readonly PriceBookId[]): readonly PriceBookId[] => [...new Set(ids)].sort((a, b) => a - b)
+
 /** PriceBookStore over the tables rating_price_books and rating_price_versions. */
 export const makeSqlPriceBookStore = (db: SqlDatabase): ((runner: SqlRunner) => PriceBookStore) => {
   const list = typedPage(
@@ -65,22 +67,22 @@ export const makeSqlPriceBookStore = (db: SqlDatabase): ((runner: SqlRunner) => 
   const lock = db.prepare(pick(ratingPriceBooks, 'id'), pick(ratingPriceBooks, 'id'), (k, p) =>
     k('rating_price_books').where('id', p.id).limit(1).forUpdate(),
   )
-  const insert = insertInto(db, ratingPriceBooks, { omitted: ['id'] })
+  const insert = insertInto(db, ratingPriceBooks, { omitted: ['id', 'invoicedTo'] })
   const versions = db.prepare(pick(ratingPriceVersions, 'bookId'), without(ratingPriceVersions, 'bookId'), (k, p) =>
     k('rating_price_versions').where('book_id', p.bookId).orderBy('number'),
   )
   const addVersion = insertInto(db, ratingPriceVersions)
-  const last = db.prepare(pick(ratingPriceBooks, 'id'), lastRow, (k, p) =>
-    k('rating_invoice_lines as l')
-      .join('rating_invoices as i', 'i.id', 'l.invoice_id')
-      .where('l.book_id', p.id)
-      .whereNot('i.state', 'draft'),
+  const mark = db.prepare({ ...pick(ratingPriceBooks, 'id'), month: int() }, (k, p) =>
+    k('rating_price_books')
+      .where('id', p.id)
+      .whereRaw('coalesce(invoiced_to, 0) < ?', [p.month])
+      .update({ invoiced_to: p.month }),
   )
   return (runner) => ({
     list: (page) => list(runner, {}, page),
     get: (id) => runner.first(get, { id }),
     async lock(ids) {
-      for (const id of [...new Set(ids)].sort((a, b) => a - b)) await runner.first(lock, { id })
+      for (const id of inOrder(ids)) await runner.first(lock, { id })
     },
     async insert(book, at) {
       try {
@@ -97,7 +99,12 @@ export const makeSqlPriceBookStore = (db: SqlDatabase): ((runner: SqlRunner) => 
     async addVersion(bookId, { from, ...version }) {
       await runner.run(addVersion, { ...version, bookId, fromMonth: from })
     },
-    lastInvoiced: async (id) => (await runner.first(last, { id }))?.last,
+    async markInvoiced(ids, month) {
+      for (const id of inOrder(ids)) {
+        await runner.first(lock, { id })
+        await runner.run(mark, { id, month })
+      }
+    },
   })
 }
 
@@ -157,6 +164,7 @@ export const makeSqlCustomerStore = (db: SqlDatabase): ((runner: SqlRunner) => C
       .onConflict(['owner_id'])
       .merge(assigned(content, p)),
   )
+  const owners = db.prepare({}, pick(ratingCustomers, 'ownerId'), (k) => k('rating_customers'))
   const limited = db.prepare({}, customerRow, (k) =>
     k('rating_customers').whereNotNull('limit_amount').orderBy('owner_id'),
   )
@@ -179,6 +187,7 @@ export const makeSqlCustomerStore = (db: SqlDatabase): ((runner: SqlRunner) => C
         updatedAt: at,
       })
     },
+    listOwners: async () => (await runner.all(owners, {})).map((row) => row.ownerId),
     listLimited: async () => (await runner.all(limited, {})).map(customerOf),
     markAlerted: async (id, month, threshold, at) =>
       (await runner.run(alert, { ownerId: id, month, threshold, sentAt: at })).affected > 0,

@@ -33,6 +33,7 @@ export const ratingPriceBooks = table('rating_price_books', {
   name: text(255),
   currency: text(3),
   issuerId: id<IssuerId>(),
+  invoicedTo: nullable(int<MonthKey>()),
   createdAt: instant(),
 })
 

@@ -1,6 +1,8 @@
+import type { Failure } from '../../kernel/failure.ts'
 import { decimal, decimalText, digitsOf, sumOf } from '../money.ts'
 import type { RatedLine } from '../types.ts'
 import type { InvoiceKind, InvoiceWithLines } from './ports.ts'
+import { InvoiceLineInvalid } from './ports.ts'
 
 /** Names a line over the revisions of a month: the contract and the price. */
 const keyOf = ({ contractId, priceId }: RatedLine): string => `${contractId} ${priceId}`
@@ -54,3 +56,11 @@ export const correctionOf = (
   if (sumOf(changes.map(({ net }) => net)) >= 0n) return { kind: 'invoice', lines: changes }
   return { kind: 'credit-note', lines: changes.map((line) => ({ ...line, ...chargeOf(-line.net, currency) })) }
 }
+
+/** Clients read amounts as numbers of JSON, which are exact up to here. */
+const largest = BigInt(Number.MAX_SAFE_INTEGER)
+
+export const isTooLarge = (net: bigint): boolean => net > largest || net < -largest
+
+export const tooLarge = (): Failure<'InvoiceLineInvalid'> =>
+  InvoiceLineInvalid('The sum of the lines is too large: at most 9,007,199,254,740,991 minor units.')

@@ -1,4 +1,4 @@
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -12,7 +12,7 @@ import { monthOf, monthText } from '../months.ts'
 import { CustomerMissing } from '../ports.ts'
 import type { RatedLine } from '../types.ts'
 import type { DraftContent } from './corrections.ts'
-import { correctionOf } from './corrections.ts'
+import { correctionOf, isTooLarge, tooLarge } from './corrections.ts'
 import type { Invoice, InvoiceId, InvoiceStores, InvoiceUnitOfWork, InvoiceWithLines } from './ports.ts'
 import { MonthNotFinal } from './ports.ts'
 import type { RatedGroup } from './rate-account.ts'
@@ -47,7 +47,7 @@ export interface DraftInput {
   readonly month: MonthKey
 }
 
-export type DraftFailure = Failure<'MonthNotFinal'> | Failure<'CustomerMissing'>
+export type DraftFailure = Failure<'MonthNotFinal'> | Failure<'CustomerMissing'> | Failure<'InvoiceLineInvalid'>
 
 const isManual = ({ priceId }: RatedLine): boolean => priceId === ''
 
@@ -56,7 +56,7 @@ const inGroup =
   (invoice: Invoice): boolean =>
     invoice.issuerId === issuerId && invoice.currency === currency
 
-/** The draft of a group: replaced, with the lines that were added by hand, or made; removed if nothing is left. */
+/** Makes the draft of a group, or makes it again. Other drafts of the group keep the lines that were added by hand only. */
 const writeDraft = async (
   { invoices, audit }: Pick<InvoiceStores, 'invoices' | 'audit'>,
   of: { readonly month: UsageMonth; readonly group: Pick<RatedGroup, 'issuerId' | 'currency'>; readonly at: Date },
@@ -67,9 +67,14 @@ const writeDraft = async (
   const { ownerId, revision } = month
   const drafts = existing.filter(({ state, corrects }) => state === 'draft' && corrects === undefined)
   const kept = drafts.find(({ kind }) => kind === content?.kind)
-  for (const draft of drafts.filter((each) => each !== kept && !each.lines.some(isManual))) {
-    await invoices.remove(draft.id)
-    await audit.record(auditOfInvoice(draft, 'invoice.deleted'))
+  for (const draft of drafts.filter((each) => each !== kept)) {
+    const lines = draft.lines.filter(isManual)
+    if (lines.length > 0)
+      await invoices.setLines(draft.id, { revision, lines, net: sumOf(lines.map(({ net }) => net)) })
+    else {
+      await invoices.remove(draft.id)
+      await audit.record(auditOfInvoice(draft, 'invoice.deleted'))
+    }
   }
   if (content === undefined) return undefined
   const lines = [...content.lines, ...(kept?.lines ?? []).filter(isManual)]
@@ -106,6 +111,7 @@ export const makeDraftMonth =
         return left(CustomerMissing('The account has no billing details. Set them before it is invoiced.'))
       const at = clock.now()
       const { groups } = await rateAccount(stores, month, closed.uses)
+      if (groups.some(({ net }) => isTooLarge(net))) return left(tooLarge())
       const existing = await invoices.listOfMonth(ownerId, month)
       // A group without lines any more has invoices of an earlier revision.
       const former = existing.filter((invoice) => !groups.some((group) => inGroup(group)(invoice)))
@@ -129,6 +135,8 @@ export const makeDraftMonth =
     })
   }
 
+const keyOf = ({ ownerId, month }: DraftInput): string => `${ownerId} ${month}`
+
 /** How many months back the job looks for reports that became final, and for months that were reopened. */
 const monthsBack = 12
 
@@ -137,8 +145,8 @@ export const makeDraftFinalMonths =
   (
     deps: DraftDeps & {
       readonly months: Pick<MonthStore, 'listSince'>
-      readonly invoices: Pick<InvoiceStores['invoices'], 'draftedRevision'>
-      readonly customers: Pick<InvoiceStores['customers'], 'find'>
+      readonly invoices: Pick<InvoiceStores['invoices'], 'draftedSince'>
+      readonly customers: Pick<InvoiceStores['customers'], 'listOwners'>
       readonly onFailure: (month: UsageMonth, error: unknown) => void
     },
   ) =>
@@ -146,13 +154,15 @@ export const makeDraftFinalMonths =
     const draft = makeDraftMonth(deps)
     const now = deps.clock.now()
     const first = monthOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsBack)))
+    const customers = new Set(await deps.customers.listOwners())
+    const drafted = new Map((await deps.invoices.draftedSince(first)).map((each) => [keyOf(each), each.revision]))
     for (const month of await deps.months.listSince(first)) {
       call.signal.throwIfAborted()
       const { ownerId, revision, status } = month
-      if (status !== 'final' || (await deps.invoices.draftedRevision(ownerId, month.month)) >= revision) continue
-      if ((await deps.customers.find(ownerId)) === undefined) continue
+      if (status !== 'final' || !customers.has(ownerId) || (drafted.get(keyOf(month)) ?? 0) >= revision) continue
       try {
-        await draft(call, { ownerId, month: month.month })
+        const made = await draft(call, { ownerId, month: month.month })
+        if (isLeft(made)) deps.onFailure(month, new Error(made.left.message))
       } catch (error) {
         deps.onFailure(month, error)
       }

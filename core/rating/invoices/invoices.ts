@@ -10,7 +10,7 @@ import { decimal, digitsOf, minorText, sumOf, toMinor } from '../money.ts'
 import { monthText } from '../months.ts'
 import { CustomerMissing } from '../ports.ts'
 import type { RatedLine } from '../types.ts'
-import { chargeOf } from './corrections.ts'
+import { chargeOf, isTooLarge, tooLarge } from './corrections.ts'
 import { auditOfInvoice } from './drafts.ts'
 import type {
   Invoice,
@@ -115,7 +115,9 @@ export const makeAddLine = (deps: InvoiceDeps) => {
         reason: line.reason,
       }
       const lines = [...invoice.lines, added]
-      await invoices.setLines(invoice.id, { ...invoice, lines, net: sumOf(lines.map(({ net }) => net)) })
+      const net = sumOf(lines.map((each) => each.net))
+      if (isTooLarge(net)) return left(tooLarge())
+      await invoices.setLines(invoice.id, { ...invoice, lines, net })
       const { description, reason } = line
       const amount = minorText(line.amount, digitsOf(invoice.currency) ?? 2)
       await audit.record(auditOfInvoice(invoice, 'invoice.changed', { description, reason, amount }))
@@ -154,7 +156,10 @@ export const makeIssueInvoice = (deps: InvoiceDeps) => {
       const customer = await customers.find(key.ownerId)
       if (customer === undefined) return left(CustomerMissing('The account has no billing details.'))
       // Versions that are added now count after this month.
-      await books.lock(invoice.lines.map(({ bookId }) => bookId))
+      await books.markInvoiced(
+        invoice.lines.map(({ bookId }) => bookId),
+        invoice.month,
+      )
       const issuer = await issuers.lock(invoice.issuerId)
       if (issuer === undefined) throw new Error('The issuer of an invoice does not exist.')
       const sequence = issuer.nextNumber

@@ -133,8 +133,10 @@ export interface InvoiceStore {
   markSent(id: InvoiceId, at: Date): Promise<void>
   markPaid(id: InvoiceId, at: Date, reference: string): Promise<void>
   markVoid(id: InvoiceId, at: Date, reason: string): Promise<void>
-  /** Returns the revision of a month of an account that was drafted last; 0 if none was. */
-  draftedRevision(ownerId: AccountId, month: MonthKey): Promise<number>
+  /** Returns the revisions that were drafted last, of all accounts, of months from `first` on. */
+  draftedSince(
+    first: MonthKey,
+  ): Promise<readonly { readonly ownerId: AccountId; readonly month: MonthKey; readonly revision: number }[]>
   setDraftedRevision(ownerId: AccountId, month: MonthKey, revision: number): Promise<void>
 }
 export const InvoiceStorePort = portKey<InvoiceStore>('rating.InvoiceStore')

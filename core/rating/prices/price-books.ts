@@ -124,8 +124,8 @@ export const makeAddVersion =
       await books.lock([bookId])
       const book = await books.get(bookId)
       if (book === undefined) return left(bookMissing(bookId))
-      const last = await books.lastInvoiced(bookId)
-      if (last !== undefined && from <= last) return left(inUse(last))
+      const { invoicedTo } = book
+      if (invoicedTo !== undefined && from <= invoicedTo) return left(inUse(invoicedTo))
       const number = (await books.versions(bookId)).length + 1
       const version: PriceVersion = { number, from, prices: parsed.right, createdAt: clock.now() }
       await books.addVersion(bookId, version)
