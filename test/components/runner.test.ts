@@ -182,6 +182,7 @@ test('a full run omits only slow tests', (t) => {
     'test/packages/life-cycle-helm3.test.ts',
     'test/provisioning/testers.test.ts',
     'test/rating/focus-validator.test.ts',
+    'test/rating/killed.test.ts',
     'test/rating/oracle.test.ts',
     'test/rating/ubl.test.ts',
     'test/sql/mysql-releases.test.ts',

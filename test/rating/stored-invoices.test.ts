@@ -1,87 +1,13 @@
 import test from 'ava'
-import { makeSqlUnitOfWork, unaudited } from '../../adapters/sql/engine/unit-of-work.ts'
-import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { makeSqlInvoiceStore } from '../../adapters/sql/rating/invoice-store.ts'
-import {
-  makeSqlContractPricingStore,
-  makeSqlCustomerStore,
-  makeSqlIssuerStore,
-  makeSqlPriceBookStore,
-} from '../../adapters/sql/rating/price-stores.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import type { SignedInCall } from '../../core/kernel/principal.ts'
-import type { Mail } from '../../core/mail/ports.ts'
 import { makeDraftFinalMonths, makeDraftMonth } from '../../core/rating/invoices/drafts.ts'
 import { makeIssueInvoice } from '../../core/rating/invoices/invoices.ts'
-import type { InvoiceStores } from '../../core/rating/invoices/ports.ts'
 import { makeWatchSpending } from '../../core/rating/invoices/running.ts'
-import { parsePrices } from '../../core/rating/prices/price-rules.ts'
-import type { PriceBookId } from '../../core/rating/types.ts'
-import type { BilledProductUse } from '../../core/usage/overview-ports.ts'
-import type { MonthKey, UsageMonth, UsageMonthId } from '../../core/usage/types.ts'
-import { callOf } from '../sql/call.ts'
+import type { UsageMonth, UsageMonthId } from '../../core/usage/types.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
-
-const now = new Date('2026-08-20T10:00:00Z')
-const clock = { now: () => now }
-const july = 202607 as MonthKey
-const ownerOf = (n: number) => n as AccountId
-const call: Omit<SignedInCall, 'keyed'> = callOf() as SignedInCall
-
-const party = { legalName: 'A', street: '', city: 'B', postcode: '', country: 'DE', taxId: '', email: '' }
-
-/** Stores of a database, with the prices of accounts 1 to `accounts`, each with the contract of its number. */
-const environment = async (db: SqlDatabase, accounts: number) => {
-  const mails: Mail[] = []
-  const bound = {
-    issuers: makeSqlIssuerStore(db),
-    books: makeSqlPriceBookStore(db),
-    pricings: makeSqlContractPricingStore(db),
-    customers: makeSqlCustomerStore(db),
-    invoices: makeSqlInvoiceStore(db),
-  }
-  const storesIn = (runner: Parameters<typeof bound.issuers>[0]): InvoiceStores => ({
-    issuers: bound.issuers(runner),
-    books: bound.books(runner),
-    pricings: bound.pricings(runner),
-    customers: bound.customers(runner),
-    invoices: bound.invoices(runner),
-    audit: unaudited(),
-    mail: { post: async (mail) => void mails.push(mail) },
-  })
-  const stores = storesIn(db)
-  const unitOfWork = makeSqlUnitOfWork(db, storesIn, unaudited)
-  await stores.issuers.put({ name: 'north', party, numberPrefix: 'N', notes: '' }, now)
-  const issuer = (await stores.issuers.find('north'))!
-  const bookId = (await stores.books.insert({ name: 'list', currency: 'EUR', issuerId: issuer.id }, now)) as PriceBookId
-  const prices = unwrap(
-    parsePrices([
-      { id: 'cpu', description: 'CPU', model: 'per-unit', product: 'dbProduct', measure: 'cpu', amount: '10' },
-    ]),
-  )
-  await stores.books.addVersion(bookId, { number: 1, from: 202601 as MonthKey, prices, createdAt: now })
-  for (let n = 1; n <= accounts; n += 1) {
-    const pricing = { contractId: n as ContractId, from: 202601 as MonthKey, bookId, discountPercent: '0' }
-    await stores.pricings.put({ ...pricing, commitment: undefined, createdAt: now })
-    const customer = { ownerId: ownerOf(n), party, taxCategory: 'Z' as const, taxPercent: '0', taxReason: '' }
-    const spendLimit = { currency: 'EUR', amount: 10_000n }
-    await stores.customers.put({ ...customer, paymentDays: 14, emails: ['ap@example.com'], spendLimit }, now)
-  }
-  return { stores, unitOfWork, mails, issuer }
-}
-
-const useOf = (ownerId: AccountId, cpu: string): readonly BilledProductUse[] => [
-  {
-    contractId: ownerId as number as ContractId,
-    contractName: 'Databases',
-    product: 'dbProduct',
-    seconds: 31 * 86_400,
-    prod: { cpu, memory: '0' },
-    nonProd: { cpu: '0', memory: '0' },
-  },
-]
+import { call, clock, july, now, ownerOf, storedBilling, useOf } from './stored-billing.ts'
 
 const monthOf = (ownerId: AccountId, revision: number, status: UsageMonth['status'] = 'final'): UsageMonth => ({
   id: 1 as UsageMonthId,
@@ -97,7 +23,7 @@ for (const database of eachDatabase()) {
   test(`${database.name}: twenty issues at once give numbers without gaps`, async (t) => {
     const db = await database.open()
     t.teardown(() => db.close())
-    const { stores, unitOfWork, issuer } = await environment(db, 22)
+    const { stores, unitOfWork, issuer } = await storedBilling(db, 22)
     const use = { closed: async (ownerId: AccountId) => ({ month: monthOf(ownerId, 1), uses: useOf(ownerId, '3') }) }
     const draft = makeDraftMonth({ clock, use, unitOfWork })
     const drafts: { readonly ownerId: AccountId; readonly id: number }[] = []
@@ -138,7 +64,7 @@ const [sqlite] = eachDatabase()
 test('the job drafts months that became final once, and again after a new revision', async (t) => {
   const db = await sqlite!.open()
   t.teardown(() => db.close())
-  const { stores, unitOfWork } = await environment(db, 2)
+  const { stores, unitOfWork } = await storedBilling(db, 2)
   const listed: UsageMonth[] = [monthOf(ownerOf(1), 1), monthOf(ownerOf(2), 1, 'provisional'), monthOf(ownerOf(3), 1)]
   let reads = 0
   const use = {
@@ -172,7 +98,7 @@ test('the job drafts months that became final once, and again after a new revisi
 test('each threshold of a spend limit is mailed once, and only the highest', async (t) => {
   const db = await sqlite!.open()
   t.teardown(() => db.close())
-  const { stores, unitOfWork, mails } = await environment(db, 1)
+  const { stores, unitOfWork, mails } = await storedBilling(db, 1)
   let cpu = '4'
   const watch = makeWatchSpending({
     ...stores,

@@ -33,6 +33,7 @@ const onlySlow = [
   'test/packages/life-cycle-helm3',
   'test/provisioning/testers',
   'test/rating/focus-validator',
+  'test/rating/killed',
   'test/rating/oracle',
   'test/rating/ubl',
   'test/sql/mysql-releases',

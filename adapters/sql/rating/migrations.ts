@@ -115,6 +115,6 @@ const invoices: Migration = {
 export const ratingMigrations: PartMigrations = {
   part: 'rating',
   tables,
-  needs: ['identity'],
+  needs: [],
   migrations: [prices, invoices],
 }
