@@ -14,7 +14,7 @@ import { unwrap } from '../support/outcome.ts'
 import type { Random } from '../usage/sample/random.ts'
 
 /** Dated prices of a contract as plain values, which a program in another language can read. */
-export interface PlainContract {
+interface PlainContract {
   readonly contractId: number
   readonly use: ContractUse
   readonly versions: readonly {
