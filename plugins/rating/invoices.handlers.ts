@@ -1,4 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { CachesPort } from '../../core/kernel/cache.ts'
 import { ClockPort } from '../../core/kernel/clock.ts'
 import type { IssuedInvoice } from '../../core/rating/documents/files.ts'
 import { csvFileOf, documentOf, isIssued, ublFileOf } from '../../core/rating/documents/files.ts'
@@ -91,6 +92,7 @@ const focusFile = (now: Date, month: MonthKey, of: string, pieces: Representatio
 export const invoiceGroup = defineGroup({
   needs: {
     books: PriceBookStorePort,
+    caches: CachesPort,
     clock: ClockPort,
     documents: InvoiceDocumentsPort,
     invoices: InvoiceStorePort,

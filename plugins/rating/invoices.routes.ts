@@ -82,7 +82,7 @@ export const previewMonth = ownRoute({
   method: 'GET',
   path: '/rating/preview',
   summary: 'Get what the running month costs an account so far',
-  description: 'Computed when it is read, for accounts with at most 20,000 objects.',
+  description: 'Computed when it is read, once in five minutes, for accounts with at most 20,000 objects.',
   ok: packed(json(200, Preview, previewExample)),
   failures: [PreviewTooLarge],
 })

@@ -1,5 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { ContractId } from '../../contracts/types.ts'
+import type { Caches } from '../../kernel/cache.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
@@ -36,21 +37,45 @@ interface RunningDeps extends PriceReads {
 }
 
 const mostObjects = 20_000
+const passMilliseconds = 300_000
+const keptPasses = 1_000
 
-/** Rates the running month of an account so far, as if it were invoiced now. */
-export const makePreviewMonth =
-  (deps: RunningDeps) =>
-  async (
-    call: SignedInCall<never>,
+/** The use of an account, as it was computed for a read. */
+interface Pass {
+  readonly computedAt: Date
+  readonly uses: ReturnType<BilledUse['running']>
+}
+
+/**
+ * Rates the running month of an account so far, as if it were invoiced now. The use is computed once in five minutes;
+ * prices are those of now.
+ */
+export const makePreviewMonth = (deps: RunningDeps & { readonly caches: Caches }) => {
+  const passes = deps.caches.make<AccountId, Pass>({ maxEntries: keptPasses })
+  const passOf = (ownerId: AccountId, now: Date): Pass => {
+    const known = passes.get(ownerId)
+    const age = known === undefined ? -1 : now.getTime() - known.computedAt.getTime()
+    const isFresh = age >= 0 && age < passMilliseconds
+    if (known !== undefined && isFresh && monthOf(known.computedAt) === monthOf(now)) return known
+    // It is shared: a client that leaves does not end it.
+    const uses = deps.use.running(ownerId, now, new AbortController().signal, mostObjects)
+    const pass = { computedAt: now, uses }
+    passes.set(ownerId, pass)
+    uses.catch(() => passes.get(ownerId) === pass && passes.delete(ownerId))
+    return pass
+  }
+  return async (
+    _call: SignedInCall<never>,
     { ownerId }: { readonly ownerId: AccountId },
   ): Outcome<Failure<'PreviewTooLarge'>, MonthPreview> => {
-    const now = deps.clock.now()
-    const uses = await deps.use.running(ownerId, now, call.signal, mostObjects)
-    if (uses === undefined)
+    const { computedAt, uses } = passOf(ownerId, deps.clock.now())
+    const read = await uses
+    if (read === undefined)
       return left(PreviewTooLarge(`An account with more than ${mostObjects} objects is rated when the month is final.`))
-    const month = monthOf(now)
-    return right({ month, computedAt: now, ...(await rateAccount(deps, month, uses)) })
+    const month = monthOf(computedAt)
+    return right({ month, computedAt, ...(await rateAccount(deps, month, read)) })
   }
+}
 
 /** In percent of the limit. */
 const thresholds = [50, 80, 100] as const

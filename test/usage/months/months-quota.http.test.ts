@@ -5,6 +5,7 @@ import { runCommandLine } from '../../../composition/moorage.ts'
 import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
 import type { UnixSeconds } from '../../../core/usage/types.ts'
 import { expectStatus } from '../../clusters/cluster-fixture.ts'
+import { api, asAdmin, setUpBilling } from '../../rating/billing-fixture.ts'
 import {
   admin,
   alerts,
@@ -56,6 +57,17 @@ test.serial('a used up contract issues no license and mails each threshold once'
   t.is((await mails()) - before, 3, 'one mail for each person, about the highest threshold')
 })
 
+/** Prices all CPU of a contract at 2 EUR for each core-month, and previews the month. */
+const priced = async (contractId: number) => {
+  const send = asAdmin(service)
+  await setUpBilling(service, { org, contractId, issuer: 'north', from: '2026-01' })
+  const { id } = await send('POST', '/price-books', { name: 'all', currency: 'EUR', issuer: 'north' })
+  const cpu = { id: 'cpu', description: 'CPU', model: 'per-unit', product: 'dbProduct', measure: 'cpu', amount: '2' }
+  await send('POST', `/price-books/${id}/versions`, { from: '2026-01', prices: [cpu] })
+  await send('PUT', `/contracts/${contractId}/prices`, { from: '2026-01', priceBookID: id })
+  return expectStatus(admin('GET', `${api}/preview?org=${org}`), 200)
+}
+
 test.serial('the running month shows reported usage before the hourly job', async (t) => {
   const contract = await bound({ ...quota, enabled: false })
   const started = Math.max(monthStart(monthOf(nowSeconds as UnixSeconds)), nowSeconds - 3600)
@@ -73,6 +85,12 @@ test.serial('the running month shows reported usage before the hourly job', asyn
     'a read stores nothing',
   )
   t.deepEqual(await figures(), read, 'it is computed once in five minutes, and says when')
+  const { json: preview } = await priced(contract.id)
+  const [line] = preview.totals[0].lines
+  const secondsTo = (at: string): number => Math.floor(Date.parse(at) / 1000) - started
+  const share = secondsTo(preview.computedAt) / secondsTo(read.computedAt)
+  t.true(Math.abs(Number(line.quantity) - read.billed.cpu * share) < 0.002, `${line.quantity} after ${read.billed.cpu}`)
+  t.is(line.net, Math.round(Number(line.quantity) * 200))
   await updateConsumption()
   t.true(Date.parse((await figures()).computedAt) > Date.parse(read.computedAt), 'the newer figures are shown')
 })
