@@ -83,6 +83,13 @@ export const screens = [
     load: () => import('./screens/billing/usage.js'),
   },
   {
+    path: '/o/:owner/invoices',
+    nav: { group: 'billing', label: texts.invoices.title, order: 25, icon: 'audit' },
+    deployments: 'vendor-or-marketplace',
+    load: () => import('./screens/billing/invoices.js'),
+  },
+  { path: '/o/:owner/invoices/:id', load: () => import('./screens/billing/invoice.js') },
+  {
     path: '/o/:owner/incoming',
     nav: { group: 'billing', label: texts.incoming.title, order: 30, icon: 'mail' },
     isFor: 'site-admin',
