@@ -111,33 +111,48 @@ const faultsNow = async (page: Page, width: number): Promise<readonly string[]> 
     : []),
 ]
 
-/**
- * Returns the faults of accessibility of views, and where they do not fit: on a desktop, and at 320 pixels in dark mode
- * from right to left.
- */
+interface Look {
+  readonly name: string
+  readonly width: number
+  readonly colorScheme: 'light' | 'dark'
+  readonly dir?: 'rtl'
+}
+
+/** Each width, color scheme and direction once. */
+const fewLooks: readonly Look[] = [
+  { name: 'a desktop', width: 1280, colorScheme: 'light' },
+  { name: 'a dark phone, right to left', width: 320, colorScheme: 'dark', dir: 'rtl' },
+]
+
+/** Both color schemes at both widths. */
+export const allLooks: readonly Look[] = [
+  ...fewLooks,
+  { name: 'a dark desktop', width: 1280, colorScheme: 'dark' },
+  { name: 'a light phone', width: 375, colorScheme: 'light' },
+  { name: 'a dark phone', width: 375, colorScheme: 'dark' },
+]
+
+/** Returns the faults of accessibility of views, and where they do not fit. */
 export const faultsOfViews = async (
   fixture: ConsoleFixture,
   login: string,
   views: readonly CheckedView[],
+  looks = fewLooks,
 ): Promise<readonly string[]> => {
   const faults: string[] = []
   const opened = await fixture.open(login, '/console/', { bypassCSP: true })
   const { page } = opened
   for (const [path, ready] of views) {
-    await page.emulateMedia({ colorScheme: 'light' })
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.goto(`${fixture.service.baseUrl}${path}`)
     await ready(page)
-    const desktop = await faultsNow(page, 1280)
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await page.setViewportSize({ width: 320, height: 640 })
-    await page.evaluate("document.documentElement.dir = 'rtl'")
-    const phone = await faultsNow(page, 320)
-    faults.push(
-      ...desktop.map((fault) => `${path} on a desktop: ${fault}`),
-      ...phone.map((fault) => `${path} on a dark phone, right to left: ${fault}`),
-      ...opened.problems.splice(0).map((problem) => `${path}: ${problem}`),
-    )
+    for (const { name, width, colorScheme, dir = 'ltr' } of looks) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 800 })
+      await page.evaluate(`document.documentElement.dir = '${dir}'`)
+      faults.push(...(await faultsNow(page, width)).map((fault) => `${path} on ${name}: ${fault}`))
+    }
+    faults.push(...opened.problems.splice(0).map((problem) => `${path}: ${problem}`))
   }
   await opened.close()
   return faults

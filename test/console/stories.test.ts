@@ -3,6 +3,7 @@ import type { ExecutionContext } from 'ava'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { needing } from '../support/components/needing.ts'
 import type { ConsoleFixture } from './console.fixture.ts'
+import { allLooks, cell, faultsOfViews, heading } from './console.fixture.ts'
 import { startDemonstration } from './demonstration.fixture.ts'
 import { differenceFromPicture } from './pictures.ts'
 
@@ -161,3 +162,45 @@ story(
   },
   'portal-cluster',
 )
+
+const shows = (text: string) => (page: Page) => page.getByText(text).first().waitFor()
+
+test('the screens are accessible in both color schemes and at each width', async (t) => {
+  t.timeout(180_000)
+  const asAdmin = await faultsOfViews(
+    fixture,
+    'admin',
+    [
+      ['/console/', heading('Needs attention')],
+      ['/console/o/northwind/usage', (page) => page.locator('.plot canvas').nth(1).waitFor()],
+      ['/console/o/northwind/contracts/1', heading('Issued licenses')],
+      ['/console/o/northwind/invoices', shows('HM-000001')],
+      ['/console/o/northwind/invoices/1', heading('Seller')],
+      ['/console/vendor/customers', cell('dbProduct')],
+      ['/console/vendor/client-organizations', shows('Active')],
+      ['/console/site/users', shows('Nora Berg')],
+      ['/console/site/service', shows('MOORAGE_LISTEN')],
+      ['/console/site/branding', shows('Address of the logo')],
+    ],
+    allLooks,
+  )
+  const asOwner = await faultsOfViews(
+    fixture,
+    'vera',
+    [
+      ['/console/o/harbourmaster/clusters', cell('Active')],
+      ['/console/o/harbourmaster/hubs', cell('hub')],
+      ['/console/o/harbourmaster/hubs/hub', cell('spoke-1')],
+      ['/console/o/harbourmaster/hubs/hub/sets', cell('fleet')],
+      ['/console/o/harbourmaster/hubs/hub/sets/fleet', heading('Feature sets')],
+      ['/console/o/harbourmaster/members', shows('Victor')],
+      ['/console/o/harbourmaster/teams', shows('Owners')],
+      ['/console/o/harbourmaster/roles', heading('Roles')],
+      ['/console/o/harbourmaster/audit', shows('organization.created')],
+      ['/console/o/harbourmaster/settings', heading('Settings')],
+      ['/console/o/harbourmaster/installation', heading('Connect kubectl')],
+    ],
+    allLooks,
+  )
+  t.deepEqual([...asAdmin, ...asOwner], [])
+})

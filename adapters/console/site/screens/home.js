@@ -18,6 +18,9 @@ const text = texts.home
 /** Of more accounts, the first ones are looked through. */
 const mostAccounts = 10
 
+/** Of more clusters, the first ones are looked through. */
+const mostClusters = 50
+
 /** A contract that ends within so many days needs attention. */
 const soonDays = 60
 
@@ -33,14 +36,17 @@ const restful = ['Active', 'Registered', 'Importing', 'Connecting', '']
  * Reads what the caller may see of an account. A part that the deployment does not have gives no relations.
  *
  * @param {AccountFacts} account
+ * @param {boolean} isSiteAdmin
  * @param {AbortSignal} signal
  */
-const readAccount = async ({ id, name, isOrganization }, signal) => {
+const readAccount = async ({ id, name, isOrganization }, isSiteAdmin, signal) => {
   const rights = await relationsOn(name, { objectType: isOrganization ? 'organization' : 'user', objectID: id })
-  const [clusters, contracts, tasks, invitations] = await Promise.all([
-    ifAllowed(!isOrganization || rights.has('can_list_clusters'), () =>
-      get('/clustersv2/{owner}', { path: { owner: name }, signal }),
-    ),
+  const canList = !isOrganization || rights.has('can_list_clusters')
+  const [clusters, contracts, tasks, invitations, refused] = await Promise.all([
+    // Those in the phases that need something come first.
+    canList
+      ? get('/clustersv2/{owner}', { path: { owner: name }, query: { sort: '-phase', limit: mostClusters }, signal })
+      : { data: [], total: 0 },
     ifAllowed(rights.has('can_view_contracts'), () => get('/user/contracts', { query: { org: name }, signal })),
     ifAllowed(!isOrganization || rights.has('can_view_tasks'), () =>
       get('/tasks', { query: { account: name, limit: 20 }, signal }),
@@ -48,12 +54,24 @@ const readAccount = async ({ id, name, isOrganization }, signal) => {
     ifAllowed(rights.has('can_add_member'), () =>
       get('/orgs/{orgname}/invitations', { path: { orgname: name }, signal }),
     ),
+    isSiteAdmin && rights.has('can_view_billing')
+      ? get('/dashboard/summary/refused-events', { query: { org: name }, signal }).then(({ data }) => data.items)
+      : [],
   ])
-  return { name, clusters, contracts, tasks, invitations }
+  const total = clusters.total ?? clusters.data.length
+  return { name, clusters: clusters.data, total, contracts, tasks, invitations, refused }
 }
 
 /** @param {Awaited<ReturnType<typeof readAccount>>} read @returns {Matter[]} */
-const mattersOf = ({ name, clusters, contracts, tasks, invitations }) => [
+const mattersOf = ({ name, clusters, contracts, tasks, invitations, refused }) => [
+  ...refused.slice(0, 1).map((event) => ({
+    id: `refused ${event.id}`,
+    kind: /** @type {const} */ ('bad'),
+    title: fill(text.refused, { total: refused.length }),
+    detail: fill(text.refusedLast, { reason: event.message, org: name }),
+    to: href(pathOf('o', name, 'incoming')),
+    at: event.receivedAt,
+  })),
   ...tasks
     .filter(({ state }) => state === 'failed' || state === 'unknown')
     .slice(0, 5)
@@ -103,7 +121,9 @@ const Figure = ({ to, value, label }) => html`
 /** @param {ScreenProps} props */
 export const screen = ({ session }) => {
   const accounts = session.accounts.slice(0, mostAccounts)
-  const resource = useResource('home', (signal) => Promise.all(accounts.map((account) => readAccount(account, signal))))
+  const resource = useResource('home', (signal) =>
+    Promise.all(accounts.map((account) => readAccount(account, session.isSiteAdmin, signal))),
+  )
   return html`
     <${Page} title=${fill(text.greeting, { name: session.user.full_name || session.user.login })} lead=${text.lead}>
       ${loaded(resource, (read) => {
@@ -112,7 +132,7 @@ export const screen = ({ session }) => {
           .flatMap(({ name, tasks }) => tasks.map((task) => ({ name, task })))
           .sort((a, b) => b.task.created_at.localeCompare(a.task.created_at))
           .slice(0, 6)
-        const shown = read.filter(({ name, clusters }) => name !== session.user.login || clusters.length > 0)
+        const shown = read.filter(({ name, total }) => name !== session.user.login || total > 0)
         return html`
           <div class="stack">
             <section class="card" aria-labelledby="attention">
@@ -150,26 +170,17 @@ export const screen = ({ session }) => {
               </section>`
             }
             ${shown.map(
-              ({ name, clusters, contracts }) => html`
+              ({ name, total, contracts }) => html`
                 <section key=${name} aria-labelledby="account-${name}">
                   <h2 id="account-${name}" class="section-title">
                     ${session.accounts.find((each) => each.name === name)?.title ?? name}
                   </h2>
                   <div class="figures">
-                    <${Figure}
-                      to=${href(pathOf('o', name, 'clusters'))}
-                      value=${clusters.length}
-                      label=${text.clusters}
-                    />
+                    <${Figure} to=${href(pathOf('o', name, 'clusters'))} value=${total} label=${text.clusters} />
                     <${Figure}
                       to=${href(pathOf('o', name, 'contracts'))}
                       value=${contracts.filter(({ state }) => state === 'active').length}
                       label=${text.contracts}
-                    />
-                    <${Figure}
-                      to=${href(pathOf('o', name, 'clusters'))}
-                      value=${clusters.reduce((sum, { nodeCount }) => sum + nodeCount, 0)}
-                      label=${text.nodes}
                     />
                   </div>
                 </section>

@@ -49,8 +49,8 @@ const textAt = (file: URL): string => readFileSync(file, 'utf8')
  * Returns the answer of a page. It must not be cached, since the address may contain a code. The page itself contains
  * nothing of a request, and no secret.
  */
-const pageAnswer = ({ name, title, template }: WebPage, up: string): PackedAnswer =>
-  packedAnswer('text/html; charset=utf-8', renderTemplate(textAt(template), { name, title, up }), {
+const pageAnswer = ({ name, title, template }: WebPage, up: string, sites: readonly StaticSite[] = []): PackedAnswer =>
+  packedAnswer('text/html; charset=utf-8', renderTemplate(textAt(template), { name, title, up, sites }), {
     'Cache-Control': 'no-store',
     'Content-Security-Policy': accountPolicy,
   })
@@ -73,6 +73,7 @@ export const pageProblems = (pages: readonly WebPage[]): readonly string[] =>
  */
 const makePartPages = (
   pages: readonly WebPage[],
+  sites: readonly StaticSite[],
 ): ((path: string, endsInSlash: boolean) => PackedAnswer | undefined) => {
   const scripts = new Map<string, PackedAnswer>()
   const atPath = new Map<string, WebPage>()
@@ -89,7 +90,7 @@ const makePartPages = (
     const page = atPath.get(path) ?? atPath.get(path.replace(/\/[1-9]\d{0,15}(?=\/|$)/, '/{id}'))
     if (page === undefined) return scripts.get(path)
     const up = wayUp(path, endsInSlash)
-    return getOrMake(made, `${page.name} ${up}`, () => pageAnswer(page, up))
+    return getOrMake(made, `${page.name} ${up}`, () => pageAnswer(page, up, sites))
   }
 }
 
@@ -150,7 +151,7 @@ export const makePages = (
   sites: readonly StaticSite[] = [],
 ): Pages => {
   const asset = makeDocsAssets()
-  const partPages = makePartPages(ofParts)
+  const partPages = makePartPages(ofParts, sites)
   const ofSites = makeSites(sites)
   let made: Description | undefined
   const described = (): Description => {
