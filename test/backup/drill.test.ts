@@ -35,7 +35,7 @@ test.after.always(() => service?.stop())
 
 /** They tell of the process, of the token with which it is asked, or of the moment. */
 const ofTheProcess =
-  /^\/api\/v1\/(?:accounts\/admin(?:\/config)?$|user\/settings\/(?:security\/twofa\/enroll|tokens)|(?:user|admin)\/audit|licenses\/crl|dbaas\/billing|dashboard\/summary\/running)/
+  /^\/api\/v1\/(?:accounts\/admin(?:\/config)?$|user\/settings\/(?:security\/twofa\/enroll|tokens)|(?:user|admin)\/audit|licenses\/crl|dbaas\/billing|dashboard\/summary\/running|rating\/preview)/
 const ofTheMoment = /"(?:requestId|checkedAt|age|last_login)":"[^"]+"|"LastLoginUnix":\d+|expires=\d+|signature=[\w-]+/g
 
 /** Asks again where a busy cluster did not answer in time: the answer tells of that moment, not of the database. */

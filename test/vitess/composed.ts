@@ -1,6 +1,7 @@
 import { makeAccessRevisions, raiseEveryone } from '../../adapters/sql/authz/access-revisions.ts'
 import { makeSqlAuditLog } from '../../adapters/sql/audit/audit-log.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
+import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { composeNow, makeComposer } from '../../adapters/sql/engine/prepare.ts'
@@ -47,6 +48,12 @@ export const composingFiles: Readonly<Record<string, Run>> = {
   },
   'adapters/sql/clouds/cloud-credential-store.ts': (db) =>
     makeSqlCloudCredentialStore(db)(db).list(person, { types: ['a', 'b'], fleetEndpoint: 'east' } as never, second),
+  'adapters/sql/clusters/cluster-store.ts': async (db) => {
+    const store = makeSqlClusterStore(db)(db)
+    const all = { provider: undefined, phase: undefined, text: undefined, order: 'name', isDescending: false } as const
+    const some = { provider: 'EKS', phase: 'Lost', text: 'a', order: 'created', isDescending: true } as const
+    for (const selection of [all, some]) await store.listSelected(account, selection, second)
+  },
   'adapters/sql/contracts/binding-store.ts': async (db) => {
     const store = makeSqlBindingStore(db, clock)(db)
     await store.listFor(account, ['uid-1', 'uid-2'], at)
