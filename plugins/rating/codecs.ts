@@ -94,7 +94,10 @@ export const IssuerDetails = request(
   {
     ...partyFields,
     taxID: described(freeText(64, 1), 'The number for value added tax, or of the register. EN 16931 needs one.'),
-    numberPrefix: described(freeText(20), 'Printed before the number of each invoice, such as `MO-`.'),
+    numberPrefix: described(
+      patternText(/^[A-Za-z0-9._/ -]*$/, 20, 'at most 20 letters, digits, spaces and . _ / -'),
+      'Printed before the number of each invoice, such as `MO-`.',
+    ),
     notes: described(textLines(4000), 'Printed on each invoice: the account to pay to, the register.'),
   },
   'InvoiceIssuerDetails',

@@ -23,6 +23,7 @@ import { InvoiceMissing, InvoiceStorePort, InvoiceUnitOfWorkPort } from '../../c
 import { makePreviewMonth } from '../../core/rating/invoices/running.ts'
 import { monthText } from '../../core/rating/months.ts'
 import { ContractPricingStorePort, PriceBookStorePort } from '../../core/rating/ports.ts'
+import { MonthStorePort } from '../../core/usage/months/ports.ts'
 import { BilledUsePort } from '../../core/usage/overview-ports.ts'
 import type { MonthKey } from '../../core/usage/types.ts'
 import { defineGroup } from '../kit/group.ts'
@@ -149,7 +150,13 @@ export const invoiceGroup = defineGroup({
 
 /** How the vendor makes, issues and corrects invoices. */
 export const invoicingGroup = defineGroup({
-  needs: { clock: ClockPort, unitOfWork: InvoiceUnitOfWorkPort, use: BilledUsePort },
+  needs: {
+    clock: ClockPort,
+    invoices: InvoiceStorePort,
+    months: MonthStorePort,
+    unitOfWork: InvoiceUnitOfWorkPort,
+    use: BilledUsePort,
+  },
   routes: (given) => [
     handle(draftInvoices, makeDraftMonth(given), {
       input: ({ grant, body }) => ({ ownerId: grant.ownerId, month: body.month }),

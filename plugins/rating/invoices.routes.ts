@@ -151,7 +151,7 @@ export const issueInvoice = stepRoute({
   summary: 'Issue a draft: it gets its number and never changes',
   description: 'The number is the next one of the issuer. Numbers have no gaps. Parties and tax are those of now.',
   ok: invoiceBody('The issued invoice'),
-  failures: [CustomerMissing, InvoiceLineInvalid],
+  failures: [CustomerMissing, InvoiceLineInvalid, MonthNotFinal],
   statusOf: { CustomerMissing: 422 },
 })
 

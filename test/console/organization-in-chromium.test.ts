@@ -42,8 +42,14 @@ test.serial('a refused change shows the sentence of the API at its field', async
 test.serial('an action that the caller may not take is explained', async (t) => {
   await fixture.addUser('outsider')
   const { page, close } = await fixture.open('outsider', '/console/o/acme/members')
+  let questions = 0
+  page.on('request', (request) => void (questions += request.url().includes('allowed-permissions') ? 1 : 0))
+  await page.reload()
   await page.getByText('You may not add members.').waitFor()
   t.is(await page.getByRole('button', { name: 'Add a member' }).count(), 0)
+  // A refused question about rights is not asked again and again.
+  await page.waitForTimeout(300)
+  t.true(questions <= 2)
   await close()
 })
 

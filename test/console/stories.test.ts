@@ -114,6 +114,7 @@ story(
   ['admin', '/console/vendor/customers', dark],
   async (page) => {
     await page.getByRole('button', { name: 'Compute again aurora' }).click()
+    await dialog(page).getByRole('button', { name: 'Compute again' }).click()
     await page.getByText(/of aurora was computed/).waitFor()
     await page.getByText(/Revision 2/).waitFor()
   },

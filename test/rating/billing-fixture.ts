@@ -18,7 +18,7 @@ const party = {
   taxID: 'DE123456789',
   email: 'billing@example.com',
 }
-const issuerDetails = { ...party, numberPrefix: 'MO-', notes: 'IBAN DE02 1203 0000 0000 2020 51' }
+export const issuerDetails = { ...party, numberPrefix: 'MO-', notes: 'IBAN DE02 1203 0000 0000 2020 51' }
 export const customerDetails = {
   ...party,
   legalName: 'Acme & Söhne AG',

@@ -4,7 +4,15 @@ import { sample as contracts } from '../contracts/sample.ts'
 import { accountIds } from '../organizations/sample.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
-import { api, asAdmin, customerDetails, monthOfUse, plantMonth, setUpBilling } from './billing-fixture.ts'
+import {
+  api,
+  asAdmin,
+  customerDetails,
+  issuerDetails,
+  monthOfUse,
+  plantMonth,
+  setUpBilling,
+} from './billing-fixture.ts'
 
 /** From a price book to a paid invoice and a credit note, by HTTP. */
 
@@ -115,6 +123,8 @@ test.serial('an invoice is credited up to its lines whatever the later revisions
   t.like(note, { kind: 'credit-note', correctsInvoiceID: id, net: 1_000 })
   t.like(await step(note.id, 'issue'), { correctsNumber: made.number ?? 'MO-000004', tax: 190 })
   t.is((await step(id, 'credit-notes', { reason: 'all' })).net, made.net - 1_000)
+  // Both of them count: what is credited would be given back twice.
+  t.is(await status('POST', `/invoices/${id}/void?org=${org}`, { reason: 'x' }), 409)
   await plant(august, 1, 0, 2)
   t.deepEqual(await draft('2026-08'), [])
 })
@@ -127,6 +137,16 @@ test.serial('a void invoice keeps its number, and its month is drafted again', a
   const [again] = await draft('2026-09')
   t.not(again.id, issued.id)
   t.is(again.net, issued.net)
+})
+
+test.serial('a draft of an earlier revision is not issued', async (t) => {
+  const october = 202610 as MonthKey
+  await plant(october, 4, 0)
+  const [made] = await draft('2026-10')
+  await plant(october, 5, 0, 2)
+  t.is(await status('POST', `/invoices/${made.id}/issue?org=${org}`), 409)
+  await draft('2026-10')
+  t.like(await step(made.id, 'issue'), { state: 'issued', revision: 2 })
 })
 
 test.serial('a draft that is made again keeps only lines by hand if the month is credited', async (t) => {
@@ -184,6 +204,9 @@ test.serial('billing details and issuers that are sent back change nothing', asy
   t.is(changes().length, before)
   const details = { ...customerDetails, taxCategory: 'AE', taxPercent: '0' }
   t.is(await status('PUT', `/customer?org=${org}`, details), 422)
+  for (const wrong of [{ taxPercent: '101' }, { spendLimit: { currency: 'EUR', amount: 0 } }])
+    t.is(await status('PUT', `/customer?org=${org}`, { ...customerDetails, ...wrong }), 422)
+  t.is(await status('PUT', '/issuers/north', { ...issuerDetails, numberPrefix: '../<b>' }), 422)
   await send('PUT', `/customer?org=${org}`, { ...details, taxReason: 'Reverse charge' })
   t.is(changes().length, before + 1)
   await send('PUT', `/customer?org=${org}`, customerDetails)

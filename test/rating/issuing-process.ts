@@ -10,7 +10,7 @@ import { call, clock, july, now, ownerOf, storedBilling, useOf } from './stored-
 
 const db = await openPatiently(process.argv[2]!)
 const accounts = 400
-const { unitOfWork } = await storedBilling(db, accounts)
+const { stores, unitOfWork } = await storedBilling(db, accounts)
 const monthOf = (ownerId: AccountId) => ({
   id: 1 as UsageMonthId,
   ownerId,
@@ -22,7 +22,8 @@ const monthOf = (ownerId: AccountId) => ({
 })
 const use = { closed: async (ownerId: AccountId) => ({ month: monthOf(ownerId), uses: useOf(ownerId, '3') }) }
 const draft = makeDraftMonth({ clock, use, unitOfWork })
-const issue = makeIssueInvoice({ clock, unitOfWork })
+const months = { newest: async (ownerId: AccountId) => ({ ...monthOf(ownerId), codeVersion: 1 }) }
+const issue = makeIssueInvoice({ clock, invoices: stores.invoices, months, unitOfWork })
 const lane = async (first: number): Promise<void> => {
   for (let n = first; n <= accounts; n += 4) {
     const ownerId = ownerOf(n)

@@ -28,9 +28,12 @@ for (const database of eachDatabase()) {
     const draft = makeDraftMonth({ clock, use, unitOfWork })
     const drafts: { readonly ownerId: AccountId; readonly id: number }[] = []
     for (let n = 1; n <= 22; n += 1) drafts.push(...unwrap(await draft(call, { ownerId: ownerOf(n), month: july })))
-    const issue = makeIssueInvoice({ clock, unitOfWork })
+    const months = { newest: async (ownerId: AccountId) => ({ ...monthOf(ownerId, 1), codeVersion: 1 }) }
+    const issue = makeIssueInvoice({ clock, invoices: stores.invoices, months, unitOfWork })
     const broken = makeIssueInvoice({
       clock,
+      invoices: stores.invoices,
+      months,
       unitOfWork: {
         run: (each, work) =>
           unitOfWork.run(each, (own) =>

@@ -48,7 +48,7 @@ const css = (/** @type {Color} */ color) => `rgb(${color.join(' ')})`
 /**
  * Uses the color, name and icon of the vendor. Any color stays readable in both color schemes.
  *
- * @param {{ primaryColor: string, favicon: string } | undefined} branding
+ * @param {{ primaryColor: string, favicons: Record<string, unknown> } | undefined} branding
  */
 export const applyBrand = (branding) => {
   if (branding === undefined || !/^#[0-9a-f]{6}$/i.test(branding.primaryColor)) return
@@ -59,5 +59,6 @@ export const applyBrand = (branding) => {
   style.setProperty('--brand', css(color))
   style.setProperty('--accent-light', css(onLight))
   style.setProperty('--accent-dark', css(onDark))
-  if (branding.favicon !== '') document.querySelector('link[rel=icon]')?.setAttribute('href', branding.favicon)
+  const icon = Object.values(branding.favicons).find((each) => typeof each === 'string' && each !== '')
+  if (typeof icon === 'string') document.querySelector('link[rel=icon]')?.setAttribute('href', icon)
 }

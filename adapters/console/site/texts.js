@@ -12,7 +12,10 @@ import { vendorTexts } from './texts/vendor.js'
  * @param {string} text
  * @param {Record<string, string | number>} values
  */
-export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''))
+export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => isolated(String(values[name] ?? '')))
+
+/** Keeps marks of direction in a name from turning the text around it. @param {string} value */
+const isolated = (value) => (/[\u202a-\u202e\u2066-\u2069]/.test(value) ? `\u2068${value}\u2069` : value)
 
 /** All texts of the console, those of screens by the folder of the screen. Another language is another set of these files. */
 export const texts = {

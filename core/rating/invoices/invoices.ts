@@ -6,6 +6,8 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { ContractId } from '../../contracts/types.ts'
+import type { MonthStore } from '../../usage/months/ports.ts'
+import type { UsageMonth } from '../../usage/types.ts'
 import { decimal, digitsOf, minorText, sumOf, toMinor } from '../money.ts'
 import { monthText } from '../months.ts'
 import { CustomerMissing } from '../ports.ts'
@@ -21,13 +23,18 @@ import type {
   InvoiceUnitOfWork,
   InvoiceWithLines,
 } from './ports.ts'
-import { InvoiceLineInvalid, InvoiceMissing } from './ports.ts'
+import { InvoiceLineInvalid, InvoiceMissing, InvoiceStateRefused, MonthNotFinal } from './ports.ts'
 import type { InvoiceStep } from './states.ts'
 import { checkStep } from './states.ts'
 
 export interface InvoiceDeps {
   readonly clock: Clock
   readonly unitOfWork: InvoiceUnitOfWork
+}
+
+interface IssueDeps extends InvoiceDeps {
+  readonly invoices: Pick<InvoiceStore, 'find'>
+  readonly months: Pick<MonthStore, 'newest'>
 }
 
 export interface InvoiceKey {
@@ -142,19 +149,29 @@ export const makeDeleteDraft =
 
 const numberDigits = 6
 
+/** Whether a draft has the use of the final revision of its month. */
+const isOf = (month: UsageMonth | undefined, { revision }: Invoice): boolean =>
+  month?.status === 'final' && month.revision === revision
+
+const outdated = ({ month }: Invoice): Failure<'MonthNotFinal'> =>
+  MonthNotFinal(`The month ${monthText(month)} was computed again. Make its drafts again when it is final.`)
+
 /**
  * Issues a draft: it gets its number, which is taken in the same transaction, and the parties and the tax of now. Then
  * it never changes. Numbers of an issuer have no gaps, because an issue that fails takes none.
  */
-export const makeIssueInvoice = (deps: InvoiceDeps) => {
+export const makeIssueInvoice = (deps: IssueDeps) => {
   const step = makeStep(deps)
-  type Failed = Failure<'CustomerMissing'> | Failure<'InvoiceLineInvalid'>
-  return (call: SignedInCall<InvoiceWithLines>, key: InvoiceKey): Outcome<Refused | Failed, InvoiceWithLines> =>
-    step<Failed>(call, key, 'issue', async ({ books, customers, invoices, issuers, audit }, invoice) => {
+  type Failed = Failure<'CustomerMissing'> | Failure<'InvoiceLineInvalid'> | Failure<'MonthNotFinal'>
+  return async (call: SignedInCall<InvoiceWithLines>, key: InvoiceKey): Outcome<Refused | Failed, InvoiceWithLines> => {
+    const drafted = await deps.invoices.find(key.ownerId, key.id)
+    const month = drafted === undefined ? undefined : await deps.months.newest(key.ownerId, drafted.month)
+    return step<Failed>(call, key, 'issue', async ({ books, customers, invoices, issuers, audit }, invoice) => {
       if (invoice.net < 0n)
         return left(InvoiceLineInvalid('The sum of an invoice is not negative. Credit the amount with a credit note.'))
       const customer = await customers.find(key.ownerId)
       if (customer === undefined) return left(CustomerMissing('The account has no billing details.'))
+      if (invoice.corrects === undefined && !isOf(month, invoice)) return left(outdated(invoice))
       // Versions that are added now count after this month.
       await books.markInvoiced(
         invoice.lines.map(({ bookId }) => bookId),
@@ -168,12 +185,14 @@ export const makeIssueInvoice = (deps: InvoiceDeps) => {
       const digits = digitsOf(invoice.currency) ?? 2
       const { party: buyer, taxCategory, taxPercent, taxReason, paymentDays } = customer
       const taxed = decimal(invoice.net).times(decimal(taxPercent)).times(decimal('0.01'))
+      const tax = toMinor(taxed, 0)
+      if (isTooLarge(invoice.net + tax)) return left(tooLarge())
       const issuedAt = deps.clock.now()
       await invoices.issue({
         id: invoice.id,
         sequence,
         number,
-        tax: toMinor(taxed, 0),
+        tax,
         terms: { seller: issuer.party, buyer, taxCategory, taxPercent, taxReason, paymentDays, notes: issuer.notes },
         issuedAt,
         dueAt: laterByDays(issuedAt, paymentDays),
@@ -182,6 +201,7 @@ export const makeIssueInvoice = (deps: InvoiceDeps) => {
       await audit.record(auditOfInvoice({ ...invoice, number }, 'invoice.issued', { number, net, kind: invoice.kind }))
       return right(invoice.id)
     })
+  }
 }
 
 const titles = { invoice: 'Invoice', 'credit-note': 'Credit note' } as const
@@ -237,7 +257,14 @@ export const makeVoidInvoice = (deps: InvoiceDeps) => {
     call: SignedInCall<InvoiceWithLines>,
     { reason, ...key }: InvoiceKey & { readonly reason: string },
   ): Outcome<Refused, InvoiceWithLines> =>
-    step<never>(call, key, 'void', async ({ invoices, audit }, invoice) => {
+    step<Failure<'InvoiceStateRefused'>>(call, key, 'void', async ({ invoices, audit }, invoice) => {
+      const credits = await invoices.listCorrecting(invoice)
+      if (credits.length > 0) {
+        const names = credits.map(({ id, number }) => number ?? `draft ${id}`).join(', ')
+        return left(
+          InvoiceStateRefused(`The invoice is credited by ${names}. Declare these void or delete them first.`),
+        )
+      }
       await invoices.markVoid(invoice.id, deps.clock.now(), reason)
       await invoices.setDraftedRevision(key.ownerId, invoice.month, 0)
       await audit.record(auditOfInvoice(invoice, 'invoice.voided', { reason }))

@@ -195,6 +195,8 @@ export const makeListPricings =
 /** The billing details of an account. */
 const taxFault = ({ party, taxCategory, taxPercent, taxReason, spendLimit }: Customer): string | undefined => {
   const isFree = decimal(taxPercent).eq(decimal('0'))
+  if (decimal(taxPercent).gt(decimal('100'))) return 'taxPercent is at most 100.'
+  if (spendLimit !== undefined && spendLimit.amount <= 0n) return 'The amount of spendLimit is above 0.'
   if (taxCategory === 'S' && isFree) return 'The tax category S needs taxPercent above 0.'
   if (taxCategory !== 'S' && !isFree) return `The tax category ${taxCategory} needs taxPercent 0.`
   if (taxCategory !== 'S' && taxCategory !== 'Z' && taxReason === '')

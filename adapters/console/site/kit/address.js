@@ -42,6 +42,9 @@ export const guardLeaving = (isDirty) => {
 
 const isHeld = () => [...guards].some((isDirty) => isDirty())
 
+/** Asks whether what was typed may be lost, if something was. */
+export const mayLeave = () => !isHeld() || confirm(leaveQuestion.text)
+
 addEventListener('beforeunload', (event) => {
   if (isHeld()) event.preventDefault()
 })
@@ -84,7 +87,7 @@ addEventListener('click', (event) => {
   if (!(link instanceof HTMLAnchorElement) || link.target !== '' || link.hasAttribute('download')) return
   if (!link.href.startsWith(root.href) || link.getAttribute('href')?.startsWith('#')) return
   event.preventDefault()
-  if (isHeld() && !confirm(leaveQuestion.text)) return
+  if (!mayLeave()) return
   navigate(link.href)
 })
 

@@ -29,6 +29,9 @@ export const asApiError = (error) =>
 /** Whether the session has ended. Requests wait until the user has signed in again. */
 export const isSignedOut = signal(false)
 
+/** The question about what the caller may do. */
+export const rightsPath = '/authz/objects/allowed-permissions'
+
 /** Counts changes that the API refused to the caller: what was known of their rights may be out of date. */
 export const refusals = signal(0)
 
@@ -167,7 +170,8 @@ export const call = async (method, path, input) => {
     headers,
     ...(aborted === undefined ? {} : { signal: aborted }),
   })
-  if (reply.status === 403 && method !== 'get') refusals.value++
+  // The question about rights is no change: after its refusal it would be asked again and again.
+  if (reply.status === 403 && method !== 'get' && path !== rightsPath) refusals.value++
   if (!reply.ok) throw await refusalOf(reply)
   const text = await reply.text()
   const total = reply.headers.get('X-Total-Count')

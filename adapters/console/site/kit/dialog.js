@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { fill, texts } from '../texts.js'
+import { mayLeave } from './address.js'
 import { asApiError, newKey } from './client.js'
 import { html } from './html.js'
 import { Icon } from './icons.js'
@@ -16,12 +17,19 @@ export const Dialog = ({ title, onClose, children, isWide = false }) => {
   const id = useId()
   useEffect(() => {
     const opened = box.current
+    const opener = document.activeElement
     if (opened?.open === false) opened.showModal()
-    return () => opened?.close()
+    // The browser takes the first button, which closes the dialog.
+    const first = opened?.querySelector('.dialog-body :is(input, select, textarea, a, button)')
+    if (first instanceof HTMLElement) first.focus()
+    return () => {
+      opened?.close()
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
+    }
   }, [])
   const cancel = (/** @type {Event} */ event) => {
     event.preventDefault()
-    onClose?.()
+    if (mayLeave()) onClose?.()
   }
   return html`
     <dialog ref=${box} class=${isWide ? 'wide' : ''} aria-labelledby=${id} onCancel=${cancel}>
@@ -87,6 +95,43 @@ export const DestroyDialog = ({ title, losses, name, action, act, onClose, child
         <div class="actions">
           <button type="button" onClick=${onClose}>${texts.common.cancel}</button>
           <button type="submit" class="danger" disabled=${typed !== name || isBusy}>${action}</button>
+        </div>
+      </form>
+    <//>
+  `
+}
+
+/**
+ * Asks before something that is not easily undone. A second click does nothing.
+ *
+ * @param {{ title: string, action: string, act: (idempotencyKey: string) => Promise<unknown>, onClose: () => void, children?: unknown }} props
+ *   the dialog closes when `act` resolves
+ */
+export const ConfirmDialog = ({ title, action, act, onClose, children }) => {
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState(/** @type {import('./client.js').ApiError | undefined} */ (undefined))
+  const key = useRef(newKey())
+  const submit = async (/** @type {Event} */ event) => {
+    event.preventDefault()
+    if (isBusy) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      await act(key.current)
+      onClose()
+    } catch (cause) {
+      setError(asApiError(cause))
+      setBusy(false)
+    }
+  }
+  return html`
+    <${Dialog} title=${title} onClose=${onClose}>
+      <form class="form" onSubmit=${submit}>
+        <p>${children}</p>
+        ${error && html`<${Problem} error=${error} />`}
+        <div class="actions">
+          <button type="button" onClick=${onClose}>${texts.common.cancel}</button>
+          <button type="submit" class="primary" aria-disabled=${isBusy}>${action}</button>
         </div>
       </form>
     <//>

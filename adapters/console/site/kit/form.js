@@ -83,12 +83,13 @@ export const useForm = ({ initial, submit, codes = {}, latest }) => {
       const refused = asApiError(cause)
       setError(refused)
       if (refused.status === 412 && latest !== undefined) setTheirs(await latest().catch(() => undefined))
-      // The first field with a message, once it is drawn.
+      // The first field with a message, or the message itself, once it is drawn: it may be far above the button.
       setTimeout(() => {
-        if (form instanceof HTMLFormElement) {
-          const bad = form.querySelector('[aria-invalid=true]')
-          if (bad instanceof HTMLElement) bad.focus()
-        }
+        if (!(form instanceof HTMLFormElement)) return
+        const bad = form.querySelector('[aria-invalid=true]') ?? form.querySelector('.panel')
+        if (!(bad instanceof HTMLElement)) return
+        if (bad.classList.contains('panel')) bad.tabIndex = -1
+        bad.focus()
       })
     } finally {
       setBusy(false)

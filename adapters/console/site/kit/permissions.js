@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { call, refusals } from './client.js'
+import { call, refusals, rightsPath } from './client.js'
 import { useValue } from './html.js'
 
 /** @typedef {{ objectType: string, objectID: number }} ObjectKey */
@@ -22,7 +22,7 @@ const flush = async () => {
   waiting.clear()
   for (const [org, { objects, resolve }] of batches) {
     try {
-      const { data } = await call('post', '/authz/objects/allowed-permissions', { query: { org }, body: objects })
+      const { data } = await call('post', rightsPath, { query: { org }, body: objects })
       data.forEach(({ allowedPermissions }, at) => resolve[at]?.(new Set(allowedPermissions)))
     } catch {
       for (const each of resolve) each(new Set())

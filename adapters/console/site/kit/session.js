@@ -53,9 +53,15 @@ export const loadSession = async () => {
   session.value = { user, isSiteAdmin: user.is_admin === true, accounts, branding: branding?.data }
 }
 
-/** Asks whether the user has signed in again in another tab; a different user gets the console from the start. */
+/** How long an answer about the user counts, in milliseconds. */
+const checkedMs = 5_000
+let checkedAt = 0
+
+/** Asks who is signed in when the tab is shown again; a different user gets the console from the start. */
 export const checkSession = async () => {
-  if (!isSignedOut.value) return
+  if (document.hidden || session.value === undefined) return
+  if (!isSignedOut.value && Date.now() - checkedAt < checkedMs) return
+  checkedAt = Date.now()
   try {
     const reply = await send('GET', '/user', { waitsForSignIn: false })
     if (!reply.ok) return

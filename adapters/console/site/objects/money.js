@@ -7,13 +7,18 @@ import { texts } from '../texts.js'
  * @param {number} minorUnits
  * @param {{ currency: string, currencyDigits: number }} of
  */
-export const money = (minorUnits, { currency, currencyDigits }) =>
-  new Intl.NumberFormat(navigator.language, {
+export const money = (minorUnits, { currency, currencyDigits }) => {
+  const digits = String(Math.abs(minorUnits)).padStart(currencyDigits + 1, '0')
+  const whole = digits.slice(0, digits.length - currencyDigits)
+  // As a text: a division would round large amounts.
+  const text = `${minorUnits < 0 ? '-' : ''}${whole}.${digits.slice(whole.length) || '0'}`
+  return new Intl.NumberFormat(navigator.language, {
     style: 'currency',
     currency,
     minimumFractionDigits: currencyDigits,
     maximumFractionDigits: currencyDigits,
-  }).format(minorUnits / 10 ** currencyDigits)
+  }).format(/** @type {Intl.StringNumericLiteral} */ (text))
+}
 
 /** @typedef {import('api-shapes').Schemas['InvoiceLine']} InvoiceLine */
 

@@ -8,6 +8,11 @@ export const vendorTexts = {
     compute: 'Compute now',
     computeAgain: 'Compute again',
     computed: '{month} of {account} was computed.',
+    reopened: '{month} of {account} was computed as a new revision. It is provisional until the month is closed again.',
+    computeTitle: '{month} of {account}',
+    computeHint: 'The month is computed from the events that arrived until now.',
+    reopenHint:
+      'The month is final. It gets a new revision, which is provisional until it is closed again; drafts of invoices are then made again.',
     empty: 'Nothing was used in {month}, or it has not been computed.',
   },
   clientOrgs: {

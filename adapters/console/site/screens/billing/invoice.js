@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { api, href, navigate, pathOf } from '../../kit/address.js'
-import { asApiError, call, get } from '../../kit/client.js'
-import { DestroyDialog, Dialog } from '../../kit/dialog.js'
+import { call, get } from '../../kit/client.js'
+import { ConfirmDialog, DestroyDialog, Dialog } from '../../kit/dialog.js'
 import { Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
 import { Time } from '../../kit/format.js'
 import { html } from '../../kit/html.js'
@@ -9,9 +9,9 @@ import { Icon } from '../../kit/icons.js'
 import { notify } from '../../kit/notices.js'
 import { Page } from '../../kit/page.js'
 import { loaded, reloadAll, useResource } from '../../kit/resource.js'
-import { InvoiceLines, money } from '../../objects/money.js'
+import { InvoiceLines } from '../../objects/money.js'
 import { fill, texts } from '../../texts.js'
-import { InvoiceState, titleOf } from './invoices.js'
+import { amountOf, InvoiceState, titleOf } from './invoices.js'
 
 /**
  * @import { Schemas, ScreenProps } from 'api-shapes'
@@ -60,64 +60,81 @@ const Pay = ({ owner, invoice: { id }, onClose }) => {
   `
 }
 
+/** Asks why an invoice is void; its number stays used. @param {Shown & { onClose: () => void }} props */
+const Void = ({ owner, invoice, onClose }) => {
+  const form = useForm({
+    initial: { reason: '' },
+    submit: async (body, idempotencyKey) => {
+      const path = { invoiceID: invoice.id }
+      await call('post', '/rating/invoices/{invoiceID}/void', { path, query: { org: owner }, body, idempotencyKey })
+      notify(text.voided)
+      reloadAll()
+      onClose()
+    },
+  })
+  return html`
+    <${Dialog} title=${fill(text.voidTitle, { number: titleOf(invoice) })} onClose=${onClose}>
+      <form class="form" novalidate onSubmit=${form.onSubmit}>
+        <${FormProblem} form=${form} />
+        <p>${text.lossClaim}</p>
+        <${Field} form=${form} name="reason" label=${text.reason} hint=${text.reasonHint} isRequired />
+        <${FormActions} form=${form} action=${text.void} onCancel=${onClose} />
+      </form>
+    <//>
+  `
+}
+
 /** What the vendor may do with an invoice, by its state. @param {Shown} props */
 const VendorActions = ({ owner, invoice }) => {
-  const [opened, setOpened] = useState(/** @type {'pay' | 'void' | 'delete' | undefined} */ (undefined))
+  const [opened, setOpened] = useState(
+    /** @type {'pay' | 'void' | 'delete' | 'issue' | 'send' | undefined} */ (undefined),
+  )
   const close = () => setOpened(undefined)
   const { id, state } = invoice
   const input = { path: { invoiceID: id }, query: { org: owner } }
-  const act = async (/** @type {() => Promise<unknown>} */ request, /** @type {string} */ said) => {
-    try {
-      await request()
-      notify(said)
-      reloadAll()
-    } catch (error) {
-      notify(asApiError(error).message, 'problem')
-    }
-  }
   const isOpen = state === 'issued' || state === 'sent'
   return html`
     ${
       state === 'draft' &&
       html`<button type="button" class="danger" onClick=${() => setOpened('delete')}>${texts.common.remove}</button>
-        <button
-          type="button"
-          class="primary"
-          onClick=${() => act(() => call('post', '/rating/invoices/{invoiceID}/issue', input), text.issued)}
-        >
-          ${text.issue}
-        </button>`
+        <button type="button" class="primary" onClick=${() => setOpened('issue')}>${text.issue}</button>`
     }
     ${
       isOpen &&
       html`<button type="button" class="danger" onClick=${() => setOpened('void')}>${text.void}</button>
-        <button
-          type="button"
-          onClick=${() => act(() => call('post', '/rating/invoices/{invoiceID}/send', input), text.sent)}
-        >
-          ${text.send}
-        </button>
+        <button type="button" onClick=${() => setOpened('send')}>${text.send}</button>
         <button type="button" class="primary" onClick=${() => setOpened('pay')}>${text.pay}</button>`
     }
-    ${opened === 'pay' && html`<${Pay} owner=${owner} invoice=${invoice} onClose=${close} />`}
     ${
-      opened === 'void' &&
-      html`<${DestroyDialog}
-        title=${fill(text.voidTitle, { number: titleOf(invoice) })}
-        name=${titleOf(invoice)}
-        action=${text.void}
-        losses=${[text.lossClaim]}
+      opened === 'issue' &&
+      html`<${ConfirmDialog}
+        title=${fill(text.issueTitle, { number: titleOf(invoice) })}
+        action=${text.issue}
         act=${async (/** @type {string} */ idempotencyKey) => {
-          await call('post', '/rating/invoices/{invoiceID}/void', {
-            ...input,
-            body: { reason: text.void },
-            idempotencyKey,
-          })
+          await call('post', '/rating/invoices/{invoiceID}/issue', { ...input, idempotencyKey })
+          notify(text.issued)
           reloadAll()
         }}
         onClose=${close}
-      />`
+        >${text.issueHint}<//
+      >`
     }
+    ${
+      opened === 'send' &&
+      html`<${ConfirmDialog}
+        title=${fill(text.sendTitle, { number: titleOf(invoice) })}
+        action=${text.send}
+        act=${async (/** @type {string} */ idempotencyKey) => {
+          await call('post', '/rating/invoices/{invoiceID}/send', { ...input, idempotencyKey })
+          notify(text.sent)
+          reloadAll()
+        }}
+        onClose=${close}
+        >${text.sendHint}<//
+      >`
+    }
+    ${opened === 'pay' && html`<${Pay} owner=${owner} invoice=${invoice} onClose=${close} />`}
+    ${opened === 'void' && html`<${Void} owner=${owner} invoice=${invoice} onClose=${close} />`}
     ${
       opened === 'delete' &&
       html`<${DestroyDialog}
@@ -167,6 +184,7 @@ export const screen = ({ params: { owner = '', id = '' }, session }) => {
     <${Page}
       title=${value === undefined ? text.title : titleOf(value)}
       up=${[[pathOf('o', owner, 'invoices'), texts.invoices.title]]}
+      lead=${value?.kind === 'credit-note' && fill(text.creditNote, { number: value.correctsNumber ?? '' })}
       actions=${
         value &&
         html`<${Files} owner=${owner} invoice=${value} />
@@ -179,16 +197,18 @@ export const screen = ({ params: { owner = '', id = '' }, session }) => {
           <div class="stack">
             <div class="figures">
               <div class="figure">
-                <p class="value">${money(invoice.gross, invoice)}</p>
+                <p class="value">${invoice.state === 'draft' ? '–' : amountOf(invoice, 'gross')}</p>
                 <p class="label">${texts.invoices.gross}</p>
               </div>
               <div class="figure">
-                <p class="value">${money(invoice.net, invoice)}</p>
+                <p class="value">${amountOf(invoice, 'net')}</p>
                 <p class="label">${texts.invoices.beforeTax}</p>
               </div>
               <div class="figure">
-                <p class="value">${money(invoice.tax, invoice)}</p>
-                <p class="label">${fill(text.tax, { percent: invoice.taxPercent ?? '0' })}</p>
+                <p class="value">${invoice.state === 'draft' ? '–' : amountOf(invoice, 'tax')}</p>
+                <p class="label">
+                  ${invoice.state === 'draft' ? text.atIssue : fill(text.tax, { percent: invoice.taxPercent ?? '0' })}
+                </p>
               </div>
               <div class="figure">
                 <p class="value"><${InvoiceState} state=${invoice.state} /></p>
@@ -205,6 +225,11 @@ export const screen = ({ params: { owner = '', id = '' }, session }) => {
                   <dd><${Time} value=${invoice.issuedAt} as="day" none="–" /></dd>
                   <dt>${texts.invoices.due}</dt>
                   <dd><${Time} value=${invoice.dueAt} as="day" none="–" /></dd>
+                  ${
+                    invoice.state === 'void' &&
+                    html`<dt>${texts.invoices.states.void}</dt>
+                      <dd><${Time} value=${invoice.voidedAt} as="day" /> ${invoice.voidReason}</dd>`
+                  }
                   <dt>${text.paidAt}</dt>
                   <dd><${Time} value=${invoice.paidAt} as="day" none="–" /> ${invoice.paymentReference}</dd>
                 </dl>

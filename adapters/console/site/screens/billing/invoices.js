@@ -27,6 +27,9 @@ export const InvoiceState = ({ state }) => html`<span class="badge ${kinds[state
 /** The number of an invoice, or what a draft is called. @param {Schemas['InvoiceSummary']} invoice */
 export const titleOf = ({ number, kind, id }) => number ?? fill(text.drafts[kind], { id })
 
+/** An amount of an invoice; what a credit note gives back is negative. @param {Schemas['InvoiceSummary']} invoice @param {'net' | 'tax' | 'gross'} name */
+export const amountOf = (invoice, name) => money((invoice.kind === 'credit-note' ? -1 : 1) * invoice[name], invoice)
+
 /** What the running month costs so far. @param {{ owner: string }} props */
 const Preview = ({ owner }) => {
   const preview = useResource(
@@ -112,7 +115,15 @@ export const screen = ({ params: { owner = '' }, session }) => {
       },
       { key: 'month', title: texts.usage.month, cell: ({ month }) => month },
       { key: 'state', title: text.state, cell: ({ state }) => html`<${InvoiceState} state=${state} />` },
-      { key: 'gross', title: text.gross, kind: 'number', cell: (invoice) => money(invoice.gross, invoice) },
+      {
+        key: 'gross',
+        title: text.gross,
+        kind: 'number',
+        cell: (invoice) =>
+          invoice.state === 'draft'
+            ? html`${amountOf(invoice, 'net')}<span class="sub">${text.beforeTax}</span>`
+            : amountOf(invoice, 'gross'),
+      },
       {
         key: 'due',
         title: text.due,

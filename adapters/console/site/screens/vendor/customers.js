@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { changeQuery, href, pathOf } from '../../kit/address.js'
-import { asApiError, call, get } from '../../kit/client.js'
+import { call, get } from '../../kit/client.js'
+import { ConfirmDialog } from '../../kit/dialog.js'
 import { Time, number } from '../../kit/format.js'
 import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
@@ -28,30 +29,29 @@ const lastMonths = () => {
 
 /** @param {{ month: string, customer: Schemas['CustomerMonth'] }} props */
 const CloseMonth = ({ month, customer: { account, status } }) => {
-  const [isBusy, setBusy] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const isFinal = status === 'final'
   const [year = '', word = ''] = month.split('-')
-  const change = async (/** @type {'close' | 'reopen'} */ action) => {
-    setBusy(true)
-    try {
-      const input = { path: { year, month: word }, query: { org: account } }
-      if (action === 'close') await call('post', '/dashboard/summary/{year}/{month}/close', input)
-      else await call('post', '/dashboard/summary/{year}/{month}/reopen', input)
-      notify(fill(text.computed, { account, month }))
-      reloadAll()
-    } catch (error) {
-      notify(asApiError(error).message, 'problem')
-    } finally {
-      setBusy(false)
-    }
+  const act = async (/** @type {string} */ idempotencyKey) => {
+    const input = { path: { year, month: word }, query: { org: account }, idempotencyKey }
+    if (isFinal) await call('post', '/dashboard/summary/{year}/{month}/reopen', input)
+    else await call('post', '/dashboard/summary/{year}/{month}/close', input)
+    notify(fill(isFinal ? text.reopened : text.computed, { account, month }))
+    reloadAll()
   }
-  return html`<button
-    type="button"
-    class="small"
-    aria-disabled=${isBusy}
-    onClick=${() => change(status === 'final' ? 'reopen' : 'close')}
-  >
-    ${status === 'final' ? text.computeAgain : text.compute}<span class="unseen"> ${account}</span>
-  </button>`
+  return html`<button type="button" class="small" onClick=${() => setAsking(true)}>
+      ${isFinal ? text.computeAgain : text.compute}<span class="unseen"> ${account}</span>
+    </button>
+    ${
+      isAsking &&
+      html`<${ConfirmDialog}
+        title=${fill(text.computeTitle, { account, month })}
+        action=${isFinal ? text.computeAgain : text.compute}
+        act=${act}
+        onClose=${() => setAsking(false)}
+        >${isFinal ? text.reopenHint : text.computeHint}<//
+      >`
+    }`
 }
 
 /** @param {{ month: string, customers: readonly Schemas['CustomerMonth'][] }} props */
