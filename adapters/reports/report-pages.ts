@@ -346,7 +346,7 @@ export class ReportPages {
       const isSum = subtotals.includes(index)
       await this.#row(cells, row, { ground: isSum ? stripe : undefined, look: isSum ? totalText : cellText })
     }
-    await this.#totals(cells, totals, footnoteHeight)
+    if (totals !== undefined) await this.#totals(cells, totals, footnoteHeight)
     this.#document.endElement()
     await this.#footnote(footnote)
   }

@@ -31,7 +31,7 @@ import {
 } from '../kit/codecs.ts'
 
 /** A month as `2026-11`. */
-const Month = noted(
+export const Month = noted(
   new t.Type<MonthKey, string, unknown>(
     'a month such as 2026-11',
     (u): u is MonthKey => typeof u === 'number',
@@ -46,7 +46,7 @@ const Month = noted(
 const PathMonth = plainValue(Month)
 
 const DecimalText = patternText(decimalForm, 21, 'a decimal number such as 12.50, without a sign or an exponent')
-const Slug = patternText(slugForm, 63, 'letters, digits and hyphens, in lower case')
+export const Slug = patternText(slugForm, 63, 'letters, digits and hyphens, in lower case')
 
 const account = described(pathName('account'), 'The login of the account that is meant.')
 export const InAccount = request({ org: account }, 'RatingAccountQuery')

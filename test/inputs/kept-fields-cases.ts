@@ -140,6 +140,10 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
   const repository: FieldCases = { skipped: credentials, values: { plain_http: false } }
   return {
     'rating.putIssuer': { values: { country: 'FR' } },
+    'rating.putSink': {
+      values: { address: 'https://other.example', from: '2026-06' },
+      skipped: { kind: 'never changes: test/rating', key: secret },
+    },
     'rating.createPriceBook': {
       beside: (requests) => ({ name: `made${requests}`, issuer: fixture.key('invoice issuer') }),
       values: { currency: 'USD' },

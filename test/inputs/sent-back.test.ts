@@ -38,6 +38,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'packages.upgradeRelease': 'upgrades the release to a new revision',
   'rating.addPriceVersion': 'adds another version',
   'rating.priceContract': 'adds an entry; all of them are shown',
+  'rating.putSinkCustomer': 'is for site admins, as what is shown: test/rating sends it back',
   'rating.putCustomer': 'only site admins change what owners are shown: test/rating sends it back',
 }
 

@@ -1,4 +1,12 @@
 import test from 'ava'
+import { ClockPort } from '../../core/kernel/clock.ts'
+import { EntropyPort, SecretBoxPort } from '../../core/kernel/secret.ts'
+import { makeOwnCall } from '../../core/kernel/principal.ts'
+import { makeCollectUsage } from '../../core/rating/sinks/collect.ts'
+import { SinkStorePort, SinkUnitOfWorkPort, UsageSinksPort } from '../../core/rating/sinks/ports.ts'
+import { makeSendUsage } from '../../core/rating/sinks/send.ts'
+import { MonthStorePort } from '../../core/usage/months/ports.ts'
+import { BilledUsePort } from '../../core/usage/overview-ports.ts'
 import type { MonthKey } from '../../core/usage/types.ts'
 import { sample as contracts } from '../contracts/sample.ts'
 import { accountIds } from '../organizations/sample.ts'
@@ -266,4 +274,44 @@ test.serial('parallel issues of one issuer give numbers without gaps', async (t)
     issued.map(({ number }) => number).sort(),
     drafts.map((_, i) => `MO-${String(before + i).padStart(6, '0')}`),
   )
+})
+
+test.serial('a billing engine is configured, and what waits for it is listed with the reason', async (t) => {
+  const { container } = service.running
+  const engine = { kind: 'openmeter', address: 'http://127.0.0.1:9/', from: '2029-08', enabled: true }
+  t.is(await status('PUT', '/sinks/meter', engine), 422)
+  t.is(await status('PUT', '/sinks/meter', { ...engine, key: 'k1', address: 'https://a:b@example.com' }), 422)
+  const made = await send('PUT', '/sinks/meter', { ...engine, key: 'k1' })
+  t.like(made, { name: 'meter', address: 'http://127.0.0.1:9', lastError: '', pending: 0 })
+  t.is(await status('PUT', '/sinks/meter', { ...engine, kind: 'lago' }), 422)
+  t.is(await status('PUT', '/sinks/meter', { ...engine, address: 'https://elsewhere.example' }), 422)
+  t.false(JSON.stringify([made, ...service.rows('select * from rating_sinks')]).includes('k1'))
+  const deps = {
+    clock: container.resolve(ClockPort),
+    engines: container.resolve(UsageSinksPort),
+    log: { warn: () => undefined, error: () => undefined } as never,
+    months: container.resolve(MonthStorePort),
+    secretBox: container.resolve(SecretBoxPort),
+    sinks: container.resolve(SinkStorePort),
+    unitOfWork: container.resolve(SinkUnitOfWorkPort),
+    use: container.resolve(BilledUsePort),
+    onFailure: (_sink: string, _month: object, error: unknown) => {
+      throw error
+    },
+  }
+  const { signal } = new AbortController()
+  await makeCollectUsage(deps)(makeOwnCall(container.resolve(EntropyPort))('test', signal))
+  const [event, ...others] = await send('GET', '/sinks/meter/events')
+  t.is(others.length, 0)
+  t.like(event, { account: org, month: '2029-08', measure: 'cpu', use: 'prod', value: '1.000', state: 'unmapped' })
+  t.is(await status('GET', `/sinks/meter/customer?org=${org}`), 404)
+  t.is(await status('PUT', `/sinks/meter/customer?org=${org}`, { externalID: 'x' }, alice), 403)
+  await send('PUT', `/sinks/meter/customer?org=${org}`, { externalID: 'harbour-1' })
+  t.deepEqual(await send('GET', `/sinks/meter/customer?org=${org}`), { externalID: 'harbour-1' })
+  await makeSendUsage(deps)(signal)
+  const listed = (await send('GET', '/sinks')).find(({ name }: { name: string }) => name === 'meter')
+  t.like(listed, { pending: 1, unmapped: 0, failures: 1 })
+  t.regex(listed.lastError, /127\.0\.0\.1/)
+  t.is(await status('POST', `/sinks/meter/events/${event.id}/resolve`, { as: 'sent' }), 409)
+  t.is(await status('POST', '/sinks/meter/events/999999/resolve', { as: 'sent' }), 404)
 })

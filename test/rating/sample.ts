@@ -1,5 +1,6 @@
 import { decimalText, zero } from '../../core/rating/money.ts'
 import { InvoiceStorePort } from '../../core/rating/invoices/ports.ts'
+import { SinkStorePort } from '../../core/rating/sinks/ports.ts'
 import { IssuerStorePort } from '../../core/rating/ports.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
@@ -8,7 +9,7 @@ import type { MonthKey } from '../../core/usage/types.ts'
 import { sample as contracts } from '../contracts/sample.ts'
 import { accountIds, sample as organizations } from '../organizations/sample.ts'
 import { defineSample, isOfMarketplace, refusedFor, type Tenant } from '../support/part-sample.ts'
-import { customerDetails, setUpBilling } from './billing-fixture.ts'
+import { asAdmin, customerDetails, setUpBilling } from './billing-fixture.ts'
 
 const may = 202605 as MonthKey
 
@@ -82,9 +83,43 @@ export const sample = defineSample({
       issuedAt: at,
       dueAt: at,
     })
-    return { issuer, priceBookID, invoiceId, contractId, issuerId: seller.id }
+    const sinks = container.resolve(SinkStorePort)
+    const sink = `sink-of-${org.toLowerCase()}`
+    await asAdmin(service)('PUT', `/sinks/${sink}`, {
+      kind: 'stripe',
+      address: 'https://engine.example',
+      from: '2026-05',
+      enabled: false,
+      key: 'rk_test',
+    })
+    const { id: sinkId } = (await sinks.find(sink))!
+    const ownerId = orgId as AccountId
+    await sinks.putCustomer(sinkId, ownerId, text)
+    await sinks.setCollected(sinkId, ownerId, may, 1)
+    await sinks.add([
+      {
+        ref: `moorage.${orgId}`,
+        sinkId,
+        ownerId,
+        month: may,
+        revision: 1,
+        contractId: contractId as ContractId,
+        product: 'dbProduct',
+        measure: 'cpu',
+        use: 'prod',
+        thousandths: 1n,
+        datedAt: at,
+        state: 'pending',
+        createdAt: at,
+      },
+    ])
+    const sinkEvent = (await sinks.waiting(sinkId, { page: 1, limit: 1 })).items[0]!.id
+    await sinks.setState([sinkEvent], 'refused', text)
+    return { issuer, priceBookID, invoiceId, contractId, issuerId: seller.id, sink, sinkEvent }
   },
-  names: ({ issuer, priceBookID, invoiceId }) => ({
+  names: ({ issuer, priceBookID, invoiceId, sink, sinkEvent }) => ({
+    'usage sink': { name: sink },
+    'usage sink event': { id: sinkEvent },
     'invoice issuer': { name: issuer },
     'price book': { id: priceBookID },
     invoice: { id: invoiceId },
@@ -101,6 +136,9 @@ export const sample = defineSample({
       'rating.payInvoice',
       'rating.voidInvoice',
       'rating.creditInvoice',
+      'rating.putSink',
+      'rating.putSinkCustomer',
+      'rating.resolveSinkEvent',
     ].includes(routeId),
   bodies: {
     'rating.addInvoiceLine': (mine, theirs) => ({ own: manualLine(mine), contractID: manualLine(theirs) }),
@@ -114,10 +152,14 @@ export const sample = defineSample({
       rating_contract_prices: { contract_id: [contractId] },
       rating_months: ofAccounts,
       rating_spend_alerts: ofAccounts,
+      rating_sink_customers: ofAccounts,
+      rating_sink_months: ofAccounts,
+      rating_sink_events: ofAccounts,
     }
   },
   sharedTables: {
     rating_issuers: 'the sellers of the vendor',
+    rating_sinks: 'the billing engines of the vendor, whom no tenant may read',
     rating_price_books: 'the price books of the vendor, whom no tenant may read as a whole',
     rating_price_versions: 'the prices of these books',
   },
@@ -140,5 +182,11 @@ export const sample = defineSample({
     'rating.payInvoice',
     'rating.voidInvoice',
     'rating.creditInvoice',
+    'rating.listSinks',
+    'rating.putSink',
+    'rating.getSinkCustomer',
+    'rating.putSinkCustomer',
+    'rating.listSinkEvents',
+    'rating.resolveSinkEvent',
   ]),
 })

@@ -5,6 +5,7 @@ export const bounded: Readonly<Record<string, string>> = {
   allowed_domains: 'entered by an operator',
   license_authorities: 'one row for each rotation by an operator',
   site_settings: 'one row for each setting',
+  rating_sinks: 'entered by site admins, one for each billing engine',
   rating_issuers: 'entered by site admins, one for each company that sells',
 }
 

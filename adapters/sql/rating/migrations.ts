@@ -1,5 +1,5 @@
 import type { Migration, PartMigrations } from '../kit/migration.ts'
-import { asciiText, createTable, instant, rowId } from '../kit/schema-columns.ts'
+import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema-columns.ts'
 import * as tables from '../tables/rating.ts'
 
 const prices: Migration = {
@@ -112,9 +112,66 @@ const invoices: Migration = {
   },
 }
 
+const sinks: Migration = {
+  id: '0150-rating-sinks',
+  phase: 'expand',
+  summary: 'rating: billing engines and the outbox of usage that is sent to them',
+  async up(knex, dialect) {
+    await createTable(knex, dialect, 'rating_sinks', (table) => {
+      rowId(table, dialect)
+      asciiText(table, dialect, 'name', 63).notNullable().unique()
+      asciiText(table, dialect, 'kind', 16).notNullable()
+      table.text('address').notNullable()
+      table.integer('from_month').notNullable()
+      table.boolean('is_enabled').notNullable()
+      // What the sealed key is bound to.
+      asciiText(table, dialect, 'ref', 36).notNullable()
+      longBytes(table, dialect, 'sealed_key').notNullable()
+      instant(table, 'next_attempt_at').notNullable()
+      table.integer('failures').notNullable().defaultTo(0)
+      table.string('last_error', 500).notNullable().defaultTo('')
+    })
+    // What was sent outlives contracts and accounts, so these tables refer to neither.
+    await createTable(knex, dialect, 'rating_sink_customers', (table) => {
+      table.bigInteger('sink_id').notNullable().unsigned().references('rating_sinks.id')
+      table.bigInteger('owner_id').notNullable().unsigned()
+      table.string('external_id', 255).notNullable()
+      table.primary(['sink_id', 'owner_id'])
+    })
+    await createTable(knex, dialect, 'rating_sink_months', (table) => {
+      table.bigInteger('sink_id').notNullable().unsigned().references('rating_sinks.id')
+      table.bigInteger('owner_id').notNullable().unsigned()
+      table.integer('month').notNullable()
+      table.integer('revision').notNullable()
+      table.primary(['sink_id', 'month', 'owner_id'])
+    })
+    await createTable(knex, dialect, 'rating_sink_events', (table) => {
+      rowId(table, dialect)
+      asciiText(table, dialect, 'ref', 100).notNullable()
+      table.bigInteger('sink_id').notNullable().unsigned().references('rating_sinks.id')
+      table.bigInteger('owner_id').notNullable().unsigned()
+      table.integer('month').notNullable()
+      table.integer('revision').notNullable()
+      table.bigInteger('contract_id').notNullable().unsigned()
+      asciiText(table, dialect, 'product', 32).notNullable()
+      asciiText(table, dialect, 'measure', 16).notNullable()
+      asciiText(table, dialect, 'priced_use', 16).notNullable()
+      table.bigInteger('thousandths').notNullable()
+      instant(table, 'dated_at').notNullable()
+      asciiText(table, dialect, 'state', 16).notNullable()
+      table.string('reason', 500).notNullable().defaultTo('')
+      instant(table, 'created_at').notNullable()
+      instant(table, 'attempted_at').nullable()
+      table.unique(['sink_id', 'ref'])
+      table.index(['sink_id', 'state', 'id'])
+      table.index(['sink_id', 'owner_id', 'month'])
+    })
+  },
+}
+
 export const ratingMigrations: PartMigrations = {
   part: 'rating',
   tables,
   needs: [],
-  migrations: [prices, invoices],
+  migrations: [prices, invoices, sinks],
 }

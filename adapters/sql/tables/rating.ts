@@ -1,10 +1,12 @@
 import type { ContractId } from '../../../core/contracts/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { InvoiceId, InvoiceKind, InvoiceState, InvoiceTerms } from '../../../core/rating/invoices/ports.ts'
-import type { Customer, IssuerId, Party, Price, PriceBookId, RatedLine } from '../../../core/rating/types.ts'
-import type { MonthKey } from '../../../core/usage/types.ts'
+import type { SinkEventId, SinkEventState, SinkId, SinkKind } from '../../../core/rating/sinks/ports.ts'
+import type { Customer, IssuerId, Measure, Party, Price, PriceBookId, RatedLine } from '../../../core/rating/types.ts'
+import type { MonthKey, UsageProduct } from '../../../core/usage/types.ts'
 import {
   exact,
+  flag,
   id,
   instant,
   int,
@@ -13,6 +15,7 @@ import {
   longText,
   nullable,
   rowId,
+  sealed,
   table,
   text,
   withDefault,
@@ -107,6 +110,52 @@ export const ratingMonths = table('rating_months', {
   ownerId: id<AccountId>(),
   month: int<MonthKey>(),
   revision: int(),
+})
+
+export const ratingSinks = table('rating_sinks', {
+  id: rowId<SinkId>(),
+  name: text(63),
+  kind: text<SinkKind>(16),
+  address: longText(),
+  fromMonth: int<MonthKey>(),
+  isEnabled: flag(),
+  ref: text(36),
+  sealedKey: sealed(),
+  nextAttemptAt: instant(),
+  failures: withDefault(int()),
+  lastError: withDefault(text(500)),
+})
+
+export const ratingSinkCustomers = table('rating_sink_customers', {
+  sinkId: id<SinkId>(),
+  ownerId: id<AccountId>(),
+  externalId: text(255),
+})
+
+export const ratingSinkMonths = table('rating_sink_months', {
+  sinkId: id<SinkId>(),
+  ownerId: id<AccountId>(),
+  month: int<MonthKey>(),
+  revision: int(),
+})
+
+export const ratingSinkEvents = table('rating_sink_events', {
+  id: rowId<SinkEventId>(),
+  ref: text(100),
+  sinkId: id<SinkId>(),
+  ownerId: id<AccountId>(),
+  month: int<MonthKey>(),
+  revision: int(),
+  contractId: id<ContractId>(),
+  product: text<UsageProduct>(32),
+  measure: text<Measure>(16),
+  pricedUse: text<'prod' | 'non-prod'>(16),
+  thousandths: exact(),
+  datedAt: instant(),
+  state: text<SinkEventState>(16),
+  reason: withDefault(text(500)),
+  createdAt: instant(),
+  attemptedAt: nullable(instant()),
 })
 
 declare module './bound-columns.ts' {

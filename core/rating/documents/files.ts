@@ -121,6 +121,7 @@ const partyRows = (seller: Party, buyer: Party): readonly (readonly string[])[] 
       ['City', ({ postcode, city }) => `${postcode} ${city}`.trim()],
       ['Country', ({ country }) => country],
       ['Tax number', ({ taxId }) => taxId],
+      ['Mail', ({ email }) => email],
     ] as readonly (readonly [string, (party: Party) => string])[]
   ).map(([name, of]) => [name, of(seller), of(buyer)])
 
@@ -128,7 +129,7 @@ const partySummary = ({ seller, buyer }: InvoiceTerms): ReportSummary => ({
   columns: [text('', 0.6), text('Seller', 2), text('Buyer', 2)],
   rows: partyRows(seller, buyer),
   subtotals: [],
-  totals: ['Mail', seller.email, buyer.email],
+  totals: undefined,
   footnote: '',
 })
 

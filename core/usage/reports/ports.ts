@@ -19,7 +19,8 @@ export interface ReportSummary {
   readonly rows: readonly (readonly string[])[]
   /** The positions of rows that are sums of others. */
   readonly subtotals: readonly number[]
-  readonly totals: readonly string[]
+  /** The last row, set off from the others; undefined if there is none. */
+  readonly totals: readonly string[] | undefined
   /** Shown below. */
   readonly footnote: string
 }
