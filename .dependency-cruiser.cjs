@@ -7,7 +7,7 @@ const ranks = [
   ['organizations'],
   ['authz'],
   ['audit', 'tasks', 'bus'],
-  ['authorization-server', 'identity-providers'],
+  ['authorization-server', 'identity-providers', 'webhooks'],
   ['provisioning'],
   ['clusters'],
   ['cluster-tasks'],

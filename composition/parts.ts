@@ -33,6 +33,7 @@ const parts = [
   { load: () => import('./parts/identity-providers/part.ts') },
   { load: () => import('./parts/provisioning.ts') },
   { load: () => import('./parts/authorization-server/part.ts'), commands: loginCommands },
+  { load: () => import('./parts/webhooks.ts') },
   { load: () => import('./parts/tasks/part.ts'), commands: tasksCommands },
   { load: () => import('./parts/clusters/part.ts'), commands: kubeconfigCommands },
   { load: () => import('./parts/hubs/spokes.ts') },

@@ -23,6 +23,8 @@ export interface GuardedRequest {
   readonly secretsOrigin?: string
   /** The maximum number of bytes that are read of the answer. */
   readonly limitBytes: number
+  /** A larger answer is cut. By default it is refused. */
+  readonly isCut?: boolean
   /** For the whole request, including redirects. */
   readonly timeoutMilliseconds?: number
 }
@@ -102,12 +104,16 @@ const joined = (parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuf
 
 const readBody = async (
   body: Dispatcher.ResponseData['body'],
-  limitBytes: number,
+  { limitBytes, isCut = false }: Pick<GuardedRequest, 'limitBytes' | 'isCut'>,
   reading: Reading,
 ): Promise<Uint8Array<ArrayBuffer>> => {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of body as AsyncIterable<Uint8Array>) {
+    if (isCut && size + part.length >= limitBytes) {
+      const rest = part.subarray(0, limitBytes - size)
+      return joined([...parts, rest], size + rest.length)
+    }
     size += part.length
     if (size > limitBytes)
       throw new FetchFailed(`The answer is larger than ${Math.round(limitBytes / 1024 / 1024)} MiB.`)
@@ -174,7 +180,7 @@ const hop = async (
       return { next, answer: { status: answer.statusCode, headers, bytes: new Uint8Array(), url } }
     return {
       next,
-      answer: { status: answer.statusCode, headers, bytes: await readBody(answer.body, what.limitBytes, reading), url },
+      answer: { status: answer.statusCode, headers, bytes: await readBody(answer.body, what, reading), url },
     }
   } finally {
     await agent.destroy()

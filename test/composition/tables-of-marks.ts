@@ -53,4 +53,6 @@ export const tablesOfMarks: readonly string[] = [
   'usage_presence',
   'usage_views',
   'user_search_terms',
+  'webhook_cursors',
+  'webhook_deliveries',
 ]
