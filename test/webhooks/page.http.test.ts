@@ -1,3 +1,4 @@
+// process: own - runs the commands and the receiver of the page, and ends the receiver
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
