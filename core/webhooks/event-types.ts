@@ -55,12 +55,9 @@ export const eventTypes: readonly EventType[] = [
 
 const keyOf = ({ objectType, action }: Pick<EventType, 'objectType' | 'action'>): string => `${objectType} ${action}`
 const byAction: ReadonlyMap<string, EventType> = new Map(eventTypes.map((each) => [keyOf(each), each]))
-const typeNames: ReadonlySet<string> = new Set(eventTypes.map(({ type }) => type))
 
 /** The filter that lets every event pass. */
 export const everyType = '*'
-
-export const isEventType = (text: string): boolean => text === everyType || typeNames.has(text)
 
 /** Returns the type of the event that an audit row is. A refusal is none. */
 export const typeOf = (row: AuditEvent): string | undefined =>

@@ -9,7 +9,6 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
-import { isEventType } from './event-types.ts'
 import type { WebhookStore, WebhookStores } from './ports.ts'
 import { WebhookChanged, WebhookMissing, WebhookRefused } from './ports.ts'
 import type { WebhookSecrets } from './secrets.ts'
@@ -81,9 +80,6 @@ export const readWebhook = (
   const problem = readUrl(url)
   if (problem !== undefined) return refused(problem)
   const events = [...new Set(form.events ?? before?.events ?? defaults.events)].sort()
-  const unknown = events.find((each) => !isEventType(each))
-  if (unknown !== undefined) return refused(`events: ${unknown} does not exist. GET /webhook-event-types lists all.`)
-  if (events.length === 0) return refused('events: must name at least one event type, or *.')
   return right({
     name,
     url,

@@ -1,4 +1,5 @@
 import * as t from 'io-ts'
+import { eventTypes, everyType } from '../../core/webhooks/event-types.ts'
 import type { WebhookDeliveryId, WebhookId } from '../../core/webhooks/types.ts'
 import { deliveryStates, webhookFormats } from '../../core/webhooks/types.ts'
 import {
@@ -45,7 +46,7 @@ const fields = {
     'Where events are sent by POST: https, at a public address; or what the operator allows. Redirects are not followed.',
   ),
   events: described(
-    listOf(freeText(64, 1), 100, 1),
+    listOf(oneOf(everyType, ...eventTypes.map(({ type }) => type)), 100, 1),
     'The event types that are sent, such as `role.created`; `*` for all.',
   ),
   format: described(

@@ -48,7 +48,8 @@ interface Explained {
 }
 
 /** The statements of a route that a request ran. A job may run beside it. */
-const isOfRequest = (sql: string): boolean => /^select /i.test(sql) && !/`(task_outbox|leases|instances|webhook_cursors|served_at)`/.test(sql)
+const isOfRequest = (sql: string): boolean =>
+  /^select /i.test(sql) && !/`(task_outbox|leases|instances|webhook_cursors|served_at)`/.test(sql)
 
 const statementsOfRoutes = async (service: PopulatedService) => {
   const recorded = recordSqliteStatements()

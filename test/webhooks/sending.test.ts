@@ -15,7 +15,7 @@ import { startReceiver } from './receiver.ts'
 const key = secret('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA')
 const never = new AbortController().signal
 
-test('a receiver that hangs, redirects or floods costs its time limit and a bounded answer', async (t) => {
+test('a receiver costs at most its time limit and a bounded answer', async (t) => {
   const receiver = await startReceiver()
   const allowed = readEgressTarget('127.0.0.1')
   if (allowed === undefined) return t.fail()
@@ -127,7 +127,7 @@ const queueOf = (ids: readonly number[], perWebhook: number, hanging: ReadonlySe
   return { sent, left, run: () => run(stopping.signal) }
 }
 
-test('receivers that hang do not stop the others, which get each event once and in order', async (t) => {
+test('receivers that hang do not delay the events of others', async (t) => {
   const ids = Array.from({ length: 50 }, (_, at) => at + 1)
   const { sent, left, run } = queueOf(ids, 25, new Set([1, 2, 3, 4, 5]))
   await run()
