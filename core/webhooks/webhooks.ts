@@ -69,8 +69,8 @@ const readUrl = (text: string): string | undefined => {
   return url.hash === '' ? undefined : 'url: must not have a fragment.'
 }
 
-/** Checks what a request sets of a webhook. @internal */
-export const readWebhook = (
+/** Checks what a request sets of a webhook. */
+const readWebhook = (
   form: WebhookForm,
   before: WebhookContent | undefined,
 ): Either<Failure<'WebhookRefused'>, WebhookContent> => {

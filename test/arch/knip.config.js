@@ -58,7 +58,6 @@ export default ({ production: isProduction = false }) => ({
     ...benchByPath,
     // The commands of package.json.
     'test/console/write-api-types.ts',
-    'test/docs/write-pictures.ts',
     'test/{run,bench/run,bench/steps,mutate/run,mutate/substitute,release/release,support/hub/run,usage/sample/run}.ts',
     // Found by its name: the objects of a part, for the tests over all routes.
     'test/*/sample.ts',

@@ -98,4 +98,3 @@ export const storedSinks = (
     },
   }
 }
-export type StoredSinks = ReturnType<typeof storedSinks>

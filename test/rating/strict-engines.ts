@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { SinkKind } from '../../core/rating/sinks/ports.ts'
 
 /** What an engine has counted. */
-export interface Counted {
+interface Counted {
   readonly id: string
   readonly customer: string
   readonly meter: string
