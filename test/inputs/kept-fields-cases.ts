@@ -138,7 +138,12 @@ export const casesOf = ({ fixture }: PopulatedService): Readonly<Record<string, 
     },
   }
   const repository: FieldCases = { skipped: credentials, values: { plain_http: false } }
+  const webhook: FieldCases = { values: { events: ['role.created'] } }
   return {
+    'webhooks.createOrgWebhook': webhook,
+    'webhooks.changeOrgWebhook': webhook,
+    'webhooks.createSiteWebhook': webhook,
+    'webhooks.changeSiteWebhook': webhook,
     'rating.putIssuer': { values: { country: 'FR' } },
     'rating.putSink': {
       values: { address: 'https://other.example', from: '2026-06' },

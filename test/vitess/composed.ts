@@ -18,11 +18,12 @@ import { makeSqlChartRepositoryStore } from '../../adapters/sql/packages/chart-r
 import { sealedColumns } from '../support/all-tables.ts'
 import { makeSqlTaskQueues } from '../../adapters/sql/tasks/task-queue.ts'
 import { makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
+import { makeSqlDeliveryQueue } from '../../adapters/sql/webhooks/delivery-queue.ts'
 import { makeSqlOutageStore } from '../../adapters/sql/usage/outage-store.ts'
 import type { WithParameters } from '../composition/prepared.ts'
 import { collectingPrepare } from '../composition/prepared.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
-import type { AccountId, UserId } from '../../core/kernel/ids.ts'
+import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
 import type { SubscriptionId } from '../../core/marketplace/types.ts'
 import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 
@@ -106,6 +107,8 @@ export const composingFiles: Readonly<Record<string, Run>> = {
     await store.list({ endsAfter: 1, ownerId: undefined, clusterUid: undefined } as never)
     await store.list({ endsAfter: 1, ownerId: account, clusterUid: 'uid-1' } as never)
   },
+  'adapters/sql/webhooks/delivery-queue.ts': (db) =>
+    makeSqlDeliveryQueue(db).listEnabled([undefined, account as OrgId]),
 }
 
 /** Makes what the service makes only when it works, after its composition. */

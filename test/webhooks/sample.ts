@@ -2,7 +2,7 @@ import { sample as identity } from '../identity/sample.ts'
 import { sample as organizations } from '../organizations/sample.ts'
 import { defineSample, must, refusedFor } from '../support/part-sample.ts'
 
-const form = { name: 'sample', url: 'https://hooks.example.com/moorage', events: ['role.created'] }
+const form = { name: 'sample', url: 'https://hooks.example.com/moorage', events: ['contract.changed'] }
 
 /** A webhook of the organization with a delivery; and one of the site. */
 export const sample = defineSample({
@@ -29,17 +29,21 @@ export const sample = defineSample({
       state: 'delivered',
       created_at: Date.now(),
     }
-    await database.query((k) => k('webhook_deliveries').insert(row))
+    const siteId = `evt_site_${orgId}`
+    await database.query((k) => k('webhook_deliveries').insert([row, { ...row, webhook_id: 1, event_id: siteId }]))
+    const [siteDelivery] = await database.query<{ readonly id: number | string }>((k) =>
+      k('webhook_deliveries').where('event_id', siteId).select('id'),
+    )
     const [delivery] = await database.query<{ readonly id: number | string }>((k) =>
       k('webhook_deliveries').where('event_id', row.event_id).select('id'),
     )
-    return { id, secret, orgId, deliveryId: Number(delivery?.id) }
+    return { id, secret, orgId, deliveryId: Number(delivery?.id), siteDeliveryId: Number(siteDelivery?.id) }
   },
-  names: ({ id, deliveryId }) => ({
+  names: ({ id, deliveryId, siteDeliveryId }) => ({
     'webhook of an organization': { id },
     'delivery of a webhook of an organization': { id: deliveryId },
     'webhook of the site': { id: 1 },
-    'delivery of a webhook of the site': { id: 1 },
+    'delivery of a webhook of the site': { id: siteDeliveryId },
   }),
   sendsExample: (id) => id.startsWith('webhooks.'),
   secrets: ({ secret }) => [secret],
