@@ -5,8 +5,9 @@ import {
   makeSqlIssuerStore,
   makeSqlPriceBookStore,
 } from '../../adapters/sql/rating/price-stores.ts'
+import { makeSqlSinkStore } from '../../adapters/sql/rating/sink-store.ts'
 import { columnsOf, pick, without } from '../../adapters/sql/kit/columns.ts'
-import { ratingContractPrices, ratingCustomers, ratingIssuers } from '../../adapters/sql/tables/rating.ts'
+import { ratingContractPrices, ratingCustomers, ratingIssuers, ratingSinks } from '../../adapters/sql/tables/rating.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { PriceBookId } from '../../core/rating/types.ts'
@@ -52,6 +53,18 @@ export const ratingChanges: Readonly<Record<string, StoreChange>> = {
       return async (fields) => {
         await store.put({ ...pricing, commitment: undefined, createdAt: at, ...fields })
         return (await store.listOf([pricing.contractId]))[0]
+      }
+    },
+  },
+  'a sink of usage': {
+    tables: [ratingSinks],
+    columns: pick(ratingSinks, 'address', 'fromMonth', 'isEnabled', 'ref', 'sealedKey'),
+    prepare: async (db) => {
+      const store = makeSqlSinkStore(db)(db)
+      const sink = { name: 'a', kind: 'lago', address: '', fromMonth: 202601 as MonthKey, isEnabled: false } as const
+      return async (fields) => {
+        await store.put({ ...sink, ref: '', sealedKey: new Uint8Array(1), nextAttemptAt: at, ...fields })
+        return store.find('a')
       }
     },
   },

@@ -42,6 +42,7 @@ import { newCluster } from '../clusters/cluster-store.suite.ts'
 import { terms } from '../contracts/contract-store.fixture.ts'
 import { applicationChanges } from './application-changes.fixture.ts'
 import { ratingChanges } from './rating-changes.fixture.ts'
+import { webhookChanges } from './webhook-changes.fixture.ts'
 import type { Fields, StoreChange } from './store-change.fixture.ts'
 import { at, organization, person } from './store-change.fixture.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -139,6 +140,7 @@ export const storeChanges: Readonly<Record<string, StoreChange>> = {
   },
   ...applicationChanges,
   ...ratingChanges,
+  ...webhookChanges,
   'an identity provider': {
     tables: [identityProviders],
     columns: pick(
