@@ -48,20 +48,20 @@ export const Dialog = ({ title, onClose, children, isWide = false }) => {
 }
 
 /**
- * Asks before something is destroyed: says what is lost, and wants its name typed.
+ * Runs what was asked about when the form of the question is sent: once at a time, and with the same idempotency key
+ * after a failure. Closes when it resolves.
  *
- * @param {{ title: string, losses: string[], name: string, action: string, act: (idempotencyKey: string) => Promise<unknown>, onClose: () => void, children?: unknown }} props
- *   `act` runs when the name is typed; the dialog closes when it resolves
+ * @param {(idempotencyKey: string) => Promise<unknown>} act
+ * @param {() => void} onClose
+ * @param {boolean} [isGiven] whether the answer is complete
  */
-export const DestroyDialog = ({ title, losses, name, action, act, onClose, children }) => {
-  const [typed, setTyped] = useState('')
+const useAnswer = (act, onClose, isGiven = true) => {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState(/** @type {import('./client.js').ApiError | undefined} */ (undefined))
   const key = useRef(newKey())
-  const id = useId()
   const submit = async (/** @type {Event} */ event) => {
     event.preventDefault()
-    if (isBusy || typed !== name) return
+    if (isBusy || !isGiven) return
     setBusy(true)
     setError(undefined)
     try {
@@ -72,6 +72,19 @@ export const DestroyDialog = ({ title, losses, name, action, act, onClose, child
       setBusy(false)
     }
   }
+  return { isBusy, error, submit }
+}
+
+/**
+ * Asks before something is destroyed: says what is lost, and wants its name typed.
+ *
+ * @param {{ title: string, losses: string[], name: string, action: string, act: (idempotencyKey: string) => Promise<unknown>, onClose: () => void, children?: unknown }} props
+ *   `act` runs when the name is typed; the dialog closes when it resolves
+ */
+export const DestroyDialog = ({ title, losses, name, action, act, onClose, children }) => {
+  const [typed, setTyped] = useState('')
+  const id = useId()
+  const { isBusy, error, submit } = useAnswer(act, onClose, typed === name)
   return html`
     <${Dialog} title=${title} onClose=${onClose}>
       <form class="form" onSubmit=${submit}>
@@ -108,22 +121,7 @@ export const DestroyDialog = ({ title, losses, name, action, act, onClose, child
  *   the dialog closes when `act` resolves
  */
 export const ConfirmDialog = ({ title, action, act, onClose, children }) => {
-  const [isBusy, setBusy] = useState(false)
-  const [error, setError] = useState(/** @type {import('./client.js').ApiError | undefined} */ (undefined))
-  const key = useRef(newKey())
-  const submit = async (/** @type {Event} */ event) => {
-    event.preventDefault()
-    if (isBusy) return
-    setBusy(true)
-    setError(undefined)
-    try {
-      await act(key.current)
-      onClose()
-    } catch (cause) {
-      setError(asApiError(cause))
-      setBusy(false)
-    }
-  }
+  const { isBusy, error, submit } = useAnswer(act, onClose)
   return html`
     <${Dialog} title=${title} onClose=${onClose}>
       <form class="form" onSubmit=${submit}>

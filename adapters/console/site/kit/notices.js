@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals-core'
 import { texts } from '../texts.js'
+import { asApiError } from './client.js'
 import { html, useValue } from './html.js'
 import { Icon } from './icons.js'
 
@@ -28,6 +29,9 @@ export const notify = (text, kind = 'done') => {
   notices.value = [...notices.value.slice(-3), { id, kind, text }]
   if (kind === 'done') setTimeout(() => close(id), shownMs)
 }
+
+/** Shows why a request failed. @param {unknown} error */
+export const notifyFailure = (error) => notify(asApiError(error).message, 'problem')
 
 /** The live region of the console. It exists before the first notice, or a screen reader would miss that one. */
 export const Notices = () => html`

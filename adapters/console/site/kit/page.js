@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks'
-import { texts } from '../texts.js'
+import { fill, texts } from '../texts.js'
 import { address, href } from './address.js'
 import { html, useValue } from './html.js'
+import { Icon } from './icons.js'
 
 /**
  * The frame of a screen: its title, where it is, its actions and its tabs.
@@ -33,3 +34,11 @@ export const Page = ({ title, up = [], lead, actions, tabs, children }) => {
     </div>
   `
 }
+
+/** Says why an action is not offered. @param {{ action: string }} props such as `add members` */
+export const NotAllowed = ({ action }) => html`
+  <div class="panel">
+    <${Icon} name="info" />
+    <p>${fill(texts.common.notAllowed, { action })}</p>
+  </div>
+`

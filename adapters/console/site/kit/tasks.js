@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import { fill, texts } from '../texts.js'
 import { api } from './address.js'
-import { asApiError, call, get } from './client.js'
+import { call, get } from './client.js'
 import { Time } from './format.js'
 import { html } from './html.js'
 import { Icon } from './icons.js'
-import { notify } from './notices.js'
+import { notifyFailure } from './notices.js'
 import { Problem, useResource } from './resource.js'
 
 /**
@@ -103,7 +103,7 @@ export const TaskProgress = ({ id, onEnd }) => {
       await call('post', '/tasks/{id}/cancel', { path: { id } })
       reload()
     } catch (cause) {
-      notify(asApiError(cause).message, 'problem')
+      notifyFailure(cause)
       setCancelling(false)
     }
   }

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { pathOf } from '../../kit/address.js'
-import { asApiError, call, get } from '../../kit/client.js'
+import { call, get } from '../../kit/client.js'
 import { DestroyDialog, Dialog } from '../../kit/dialog.js'
 import { Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
 import { Time } from '../../kit/format.js'
 import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
-import { notify } from '../../kit/notices.js'
+import { notify, notifyFailure } from '../../kit/notices.js'
 import { Page } from '../../kit/page.js'
 import { useRightsOn } from '../../kit/permissions.js'
 import { loaded, reloadAll, useResource } from '../../kit/resource.js'
@@ -157,7 +157,7 @@ const Clusters = ({ owner, contract }) => {
       notify(fill(text.issued, { cluster: displayName || cluster }))
       reloadAll()
     } catch (error) {
-      notify(asApiError(error).message, 'problem')
+      notifyFailure(error)
     }
   }
   return html`

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import { href, navigate, pathOf } from '../../kit/address.js'
-import { asApiError, call, get, refusalOf, send } from '../../kit/client.js'
+import { call, get, refusalOf, send } from '../../kit/client.js'
 import { ClusterPhase, tabsOf } from '../../objects/cluster.js'
 import { DestroyDialog, Dialog } from '../../kit/dialog.js'
 import { Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
 import { number, Time } from '../../kit/format.js'
 import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
-import { notify } from '../../kit/notices.js'
-import { Page } from '../../kit/page.js'
+import { notify, notifyFailure } from '../../kit/notices.js'
+import { NotAllowed, Page } from '../../kit/page.js'
 import { useRightsOn } from '../../kit/permissions.js'
 import { loaded, reloadAll, useResource } from '../../kit/resource.js'
 import { saveAs } from '../../kit/save.js'
@@ -29,7 +29,7 @@ const downloadKubeconfig = async (owner, cluster) => {
     saveAs(`${cluster}.${owner}.kubeconfig`, 'application/yaml', await reply.text())
     notify(text.downloaded)
   } catch (error) {
-    notify(asApiError(error).message, 'problem')
+    notifyFailure(error)
   }
 }
 
@@ -122,14 +122,7 @@ export const screen = ({ params: { owner = '', cluster = '' } }) => {
         `
       }
     >
-      ${
-        rights &&
-        !rights.has('can_view_accessconfig') &&
-        html`<div class="panel">
-          <${Icon} name="info" />
-          <p>${fill(texts.common.notAllowed, { action: text.toConnect })}</p>
-        </div>`
-      }
+      ${rights && !rights.has('can_view_accessconfig') && html`<${NotAllowed} action=${text.toConnect} />`}
       <div class="cards wide">
         <section class="card" aria-labelledby="facts">
           <div class="card-head"><h2 id="facts">${text.facts}</h2></div>

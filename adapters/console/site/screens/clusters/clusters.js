@@ -6,8 +6,8 @@ import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
 import { List, pageSize } from '../../kit/list.js'
 import { useAccountRights } from '../../objects/organization.js'
-import { Page } from '../../kit/page.js'
-import { fill, texts } from '../../texts.js'
+import { NotAllowed, Page } from '../../kit/page.js'
+import { texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -103,14 +103,7 @@ export const screen = ({ params: { owner = '' }, session }) => {
   }
   return html`
     <${Page} title=${text.title} lead=${text.lead} actions=${canImport && importButton}>
-      ${
-        rights &&
-        !canImport &&
-        html`<div class="panel">
-          <${Icon} name="info" />
-          <p>${fill(texts.common.notAllowed, { action: text.toImport })}</p>
-        </div>`
-      }
+      ${rights && !canImport && html`<${NotAllowed} action=${text.toImport} />`}
       <${List} options=${options} />
     <//>
   `

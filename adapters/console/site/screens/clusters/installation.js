@@ -1,8 +1,7 @@
 import { api, href, pathOf } from '../../kit/address.js'
 import { html } from '../../kit/html.js'
-import { Icon } from '../../kit/icons.js'
-import { notify } from '../../kit/notices.js'
 import { Page } from '../../kit/page.js'
+import { Copyable } from '../../kit/secret.js'
 import { accountPage } from '../../kit/session.js'
 import { texts } from '../../texts.js'
 
@@ -11,20 +10,6 @@ import { texts } from '../../texts.js'
  */
 
 const text = texts.installation
-
-/** A command to copy. @param {{ children?: string }} props */
-const Command = ({ children = '' }) => html`
-  <div class="command">
-    <pre class="code" tabindex="0">${children}</pre>
-    <button
-      type="button"
-      class="small"
-      onClick=${() => navigator.clipboard.writeText(children).then(() => notify(texts.common.copied))}
-    >
-      <${Icon} name="copy" />${texts.common.copy}
-    </button>
-  </div>
-`
 
 /** How a customer reaches clusters and packages with the usual tools. @param {ScreenProps} props */
 export const screen = ({ params: { owner = '' } }) => {
@@ -36,14 +21,15 @@ export const screen = ({ params: { owner = '' } }) => {
           <h2>${text.token}</h2>
           <p>${text.tokenHint}</p>
           <p><a class="button" href=${accountPage}>${texts.shell.yourAccount}</a></p>
-          <${Command}>${`export TOKEN=…`}<//>
+          <${Copyable} label=${text.token} value=${`export TOKEN=…`} />
         </li>
         <li class="card">
           <h2>${text.kubectl}</h2>
           <p>${text.kubectlHint} <a href=${href(pathOf('o', owner, 'clusters'))}>${text.toClusters}</a></p>
-          <${Command}
-            >${`curl -fsS -H "Authorization: Bearer $TOKEN" \\\n  ${api}/clusters/${org}/CLUSTER/client-config > kubeconfig\nKUBECONFIG=kubeconfig kubectl get pods`}<//
-          >
+          <${Copyable}
+            label=${text.kubectl}
+            value=${`curl -fsS -H "Authorization: Bearer $TOKEN" \\\n  ${api}/clusters/${org}/CLUSTER/client-config > kubeconfig\nKUBECONFIG=kubeconfig kubectl get pods`}
+          />
         </li>
         <li class="card">
           <h2>${text.license}</h2>
@@ -52,7 +38,10 @@ export const screen = ({ params: { owner = '' } }) => {
         <li class="card">
           <h2>${text.program}</h2>
           <p>${text.programHint}</p>
-          <${Command}>${`curl -fsS -H "Authorization: Bearer $TOKEN" ${api}/clustersv2/${org}`}<//>
+          <${Copyable}
+            label=${text.program}
+            value=${`curl -fsS -H "Authorization: Bearer $TOKEN" ${api}/clustersv2/${org}`}
+          />
         </li>
       </ol>
     <//>

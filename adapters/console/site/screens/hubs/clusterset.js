@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { pathOf } from '../../kit/address.js'
-import { asApiError, call, get } from '../../kit/client.js'
+import { call, get } from '../../kit/client.js'
 import { Dialog } from '../../kit/dialog.js'
 import { Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
 import { number } from '../../kit/format.js'
 import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
 import { List } from '../../kit/list.js'
-import { notify } from '../../kit/notices.js'
+import { notify, notifyFailure } from '../../kit/notices.js'
 import { Page } from '../../kit/page.js'
 import { loaded, reloadAll, useResource } from '../../kit/resource.js'
 import { fill, texts } from '../../texts.js'
@@ -139,7 +139,7 @@ export const screen = ({ params: { owner = '', hub = '', set = '' } }) => {
       notify(fill(text.removed, { name }))
       reloadAll()
     } catch (error) {
-      notify(asApiError(error).message, 'problem')
+      notifyFailure(error)
     }
   }
   /** @type {import('../../kit/list.js').ListOptions<Schemas['ClustersResp']>} */

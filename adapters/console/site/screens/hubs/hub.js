@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks'
 import { changeQuery, pathOf } from '../../kit/address.js'
-import { asApiError, call, get } from '../../kit/client.js'
+import { call, get } from '../../kit/client.js'
 import { DestroyDialog, Dialog } from '../../kit/dialog.js'
 import { Field, FormActions, FormProblem, useForm } from '../../kit/form.js'
 import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
 import { List } from '../../kit/list.js'
-import { notify } from '../../kit/notices.js'
+import { notify, notifyFailure } from '../../kit/notices.js'
 import { Page } from '../../kit/page.js'
 import { loaded, reloadAll, useResource } from '../../kit/resource.js'
+import { Copyable } from '../../kit/secret.js'
 import { startedTask } from '../../kit/started-task.js'
 import { TaskProgress } from '../../kit/tasks.js'
 import { fill, texts } from '../../texts.js'
@@ -47,14 +48,7 @@ const JoinByCommand = ({ owner, hub, onClose }) => {
         command !== '' &&
         html`<div class="field">
           <p class="strong">${text.runThis}</p>
-          <pre class="code" tabindex="0">${command}</pre>
-          <button
-            type="button"
-            class="small"
-            onClick=${() => navigator.clipboard.writeText(command).then(() => notify(texts.common.copied))}
-          >
-            <${Icon} name="copy" />${texts.common.copy}
-          </button>
+          <${Copyable} label=${text.runThis} value=${command} />
           <p class="hint">${text.thenAccept}</p>
         </div>`
       }
@@ -140,7 +134,7 @@ const Asking = ({ owner, hub }) => {
       notify(fill(text.accepted, { name }))
       reloadAll()
     } catch (error) {
-      notify(asApiError(error).message, 'problem')
+      notifyFailure(error)
     }
   }
   return loaded(

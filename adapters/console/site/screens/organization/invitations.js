@@ -1,8 +1,8 @@
-import { asApiError, call, get } from '../../kit/client.js'
+import { call, get } from '../../kit/client.js'
 import { Time } from '../../kit/format.js'
 import { html } from '../../kit/html.js'
 import { List } from '../../kit/list.js'
-import { notify } from '../../kit/notices.js'
+import { notify, notifyFailure } from '../../kit/notices.js'
 import { useAccountRights } from '../../objects/organization.js'
 import { Page } from '../../kit/page.js'
 import { reloadAll } from '../../kit/resource.js'
@@ -22,7 +22,7 @@ export const screen = ({ params: { owner: orgname = '' }, session }) => {
       await call('delete', '/orgs/{orgname}/invitations/{id}', { path: { orgname, id } })
       notify(fill(text.withdrawn, { email: display_email }))
     } catch (error) {
-      notify(asApiError(error).message, 'problem')
+      notifyFailure(error)
     }
     reloadAll()
   }

@@ -9,7 +9,7 @@ import { Icon } from '../../kit/icons.js'
 import { List } from '../../kit/list.js'
 import { notify } from '../../kit/notices.js'
 import { readMembers, useAccountRights } from '../../objects/organization.js'
-import { Page } from '../../kit/page.js'
+import { NotAllowed, Page } from '../../kit/page.js'
 import { reloadAll } from '../../kit/resource.js'
 import { fill, texts } from '../../texts.js'
 
@@ -148,14 +148,7 @@ export const screen = ({ params: { owner: orgname = '' }, session }) => {
       lead=${text.lead}
       actions=${canAdd && html`<button type="button" class="primary" onClick=${() => setOpened('add')}><${Icon} name="plus" />${text.add}</button>`}
     >
-      ${
-        rights &&
-        !canAdd &&
-        html`<div class="panel">
-          <${Icon} name="info" />
-          <p>${fill(texts.common.notAllowed, { action: text.toAdd })}</p>
-        </div>`
-      }
+      ${rights && !canAdd && html`<${NotAllowed} action=${text.toAdd} />`}
       <${List} options=${options} />
     <//>
     ${opened === 'add' && html`<${AddMember} orgname=${orgname} onClose=${close} />`}

@@ -5,8 +5,8 @@ import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
 import { List } from '../../kit/list.js'
 import { useAccountRights } from '../../objects/organization.js'
-import { Page } from '../../kit/page.js'
-import { fill, texts } from '../../texts.js'
+import { NotAllowed, Page } from '../../kit/page.js'
+import { texts } from '../../texts.js'
 
 /**
  * @import { ScreenProps, Schemas } from 'api-shapes'
@@ -68,14 +68,7 @@ export const screen = ({ params: { owner: orgname = '' }, session }) => {
       lead=${text.lead}
       actions=${canCreate && html`<a class="button primary" href=${href(pathOf('o', orgname, 'roles', 'new'))}><${Icon} name="plus" />${text.create}</a>`}
     >
-      ${
-        rights &&
-        !canCreate &&
-        html`<div class="panel">
-          <${Icon} name="info" />
-          <p>${fill(texts.common.notAllowed, { action: text.toCreate })}</p>
-        </div>`
-      }
+      ${rights && !canCreate && html`<${NotAllowed} action=${text.toCreate} />`}
       <${List} options=${options} />
     <//>
   `

@@ -9,7 +9,7 @@ import { Icon } from '../../kit/icons.js'
 import { List } from '../../kit/list.js'
 import { notify } from '../../kit/notices.js'
 import { useAccountRights } from '../../objects/organization.js'
-import { Page } from '../../kit/page.js'
+import { NotAllowed, Page } from '../../kit/page.js'
 import { useResource } from '../../kit/resource.js'
 import { fill, texts } from '../../texts.js'
 
@@ -120,14 +120,7 @@ export const screen = ({ params: { owner: orgname = '' }, session }) => {
       lead=${text.lead}
       actions=${canCreate && html`<button type="button" class="primary" onClick=${() => setCreating(true)}><${Icon} name="plus" />${text.create}</button>`}
     >
-      ${
-        rights &&
-        !canCreate &&
-        html`<div class="panel">
-          <${Icon} name="info" />
-          <p>${fill(texts.common.notAllowed, { action: text.toCreate })}</p>
-        </div>`
-      }
+      ${rights && !canCreate && html`<${NotAllowed} action=${text.toCreate} />`}
       <${List} options=${options} />
     <//>
     ${isCreating && html`<${NewTeam} orgname=${orgname} roles=${roles.value ?? []} onClose=${() => setCreating(false)} />`}

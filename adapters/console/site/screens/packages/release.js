@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { address, changeQuery, href, navigate, pathOf } from '../../kit/address.js'
-import { asApiError, call, get } from '../../kit/client.js'
+import { call, get } from '../../kit/client.js'
 import { DestroyDialog, Dialog } from '../../kit/dialog.js'
 import { Time } from '../../kit/format.js'
 import { html, useValue } from '../../kit/html.js'
-import { notify } from '../../kit/notices.js'
+import { notifyFailure } from '../../kit/notices.js'
 import { Page } from '../../kit/page.js'
 import { loaded, reloadAll, useResource } from '../../kit/resource.js'
 import { TaskProgress } from '../../kit/tasks.js'
@@ -121,7 +121,7 @@ export const screen = ({ params: { owner = '', cluster = '', namespace = '', nam
         ).data,
       )
     } catch (error) {
-      notify(asApiError(error).message, 'problem')
+      notifyFailure(error)
     }
   }
   const chart = history.value?.[0] && factsOf(history.value[0]).chart

@@ -7,7 +7,7 @@ import { html } from '../../kit/html.js'
 import { Icon } from '../../kit/icons.js'
 import { List } from '../../kit/list.js'
 import { notify } from '../../kit/notices.js'
-import { Page } from '../../kit/page.js'
+import { NotAllowed, Page } from '../../kit/page.js'
 import { reloadAll } from '../../kit/resource.js'
 import { useAccountRights } from '../../objects/organization.js'
 import { fill, texts } from '../../texts.js'
@@ -110,14 +110,7 @@ export const screen = ({ params: { owner: orgname = '' }, session }) => {
       lead=${text.lead}
       actions=${canManage && html`<button type="button" class="primary" onClick=${() => setOpened('add')}><${Icon} name="plus" />${text.add}</button>`}
     >
-      ${
-        rights &&
-        !canManage &&
-        html`<div class="panel">
-          <${Icon} name="info" />
-          <p>${fill(texts.common.notAllowed, { action: text.toManage })}</p>
-        </div>`
-      }
+      ${rights && !canManage && html`<${NotAllowed} action=${text.toManage} />`}
       <${List} options=${options} />
     <//>
     ${opened === 'add' && html`<${NewRepository} orgname=${orgname} onClose=${close} />`}
